@@ -76,9 +76,7 @@ type Result struct {
 	// WrittenKeys is as in sequencer.Input.
 	WrittenKeys map[sequencer.AnnotationKey]string
 
-	changed bool // see Changed
-	// restored says that Files is not known.
-	restored bool
+	changed, restored bool // see Changed and Restore
 }
 
 // Restore returns the result of an earlier call of Chart, without Files.

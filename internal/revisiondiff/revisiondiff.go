@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"helm.sh/helm/v3/pkg/chart"
+	"helm.sh/helm/v3/pkg/chartutil"
 	"helm.sh/helm/v3/pkg/release"
 
 	"github.com/ordered-helm/helm/internal/field"
@@ -162,4 +163,10 @@ func objectsOf(manifest string) map[string]any {
 		objects[field.String(content, "kind")+"/"+field.String(content, "metadata", "name")] = content
 	}
 	return objects
+}
+
+// ReleaseOptions returns the values of .Release with which a revision was rendered.
+func ReleaseOptions(rel *release.Release) chartutil.ReleaseOptions {
+	isInstall := rel.Info.FirstDeployed.Equal(rel.Info.LastDeployed)
+	return chartutil.ReleaseOptions{Name: rel.Name, Namespace: rel.Namespace, Revision: rel.Version, IsInstall: isInstall, IsUpgrade: !isInstall}
 }

@@ -10,7 +10,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"time"
 
 	helmaction "helm.sh/helm/v3/pkg/action"
 	"helm.sh/helm/v3/pkg/chart"
@@ -18,7 +17,6 @@ import (
 	helmtime "helm.sh/helm/v3/pkg/time"
 
 	"github.com/ordered-helm/helm/internal/chartloader"
-	"github.com/ordered-helm/helm/internal/crds"
 	"github.com/ordered-helm/helm/internal/history"
 	"github.com/ordered-helm/helm/internal/orderfile"
 	"github.com/ordered-helm/helm/internal/planner"
@@ -53,32 +51,6 @@ type Plan struct {
 	Objects []preview.State `json:"objects"`
 }
 
-// Options are the options of the operation that have an effect after the chart was rendered. They have the meaning
-// of the fields with these names in Install and Upgrade.
-type Options struct {
-	WaitStrategy             string            `json:"waitStrategy,omitempty"`
-	Wait                     bool              `json:"wait,omitempty"`
-	WaitForJobs              bool              `json:"waitForJobs,omitempty"`
-	IgnoreJobs               bool              `json:"ignoreJobs,omitempty"`
-	AllowIgnoredOrder        bool              `json:"allowIgnoredOrder,omitempty"`
-	DisableHooks             bool              `json:"disableHooks,omitempty"`
-	Force                    bool              `json:"force,omitempty"`
-	Recreate                 bool              `json:"recreate,omitempty"`
-	TakeOwnership            bool              `json:"takeOwnership,omitempty"`
-	DisableOpenAPIValidation bool              `json:"disableOpenAPIValidation,omitempty"`
-	CRDs                     crds.Policy       `json:"crds,omitempty"`
-	SkipCRDs                 bool              `json:"skipCRDs,omitempty"`
-	Atomic                   bool              `json:"atomic,omitempty"`
-	CleanupOnFail            bool              `json:"cleanupOnFail,omitempty"`
-	CreateNamespace          bool              `json:"createNamespace,omitempty"`
-	Replace                  bool              `json:"replace,omitempty"`
-	Description              string            `json:"description,omitempty"`
-	Labels                   map[string]string `json:"labels,omitempty"`
-	MaxHistory               int               `json:"maxHistory,omitempty"`
-	Timeout                  time.Duration     `json:"timeout,omitempty"`
-	ReadinessTimeout         time.Duration     `json:"readinessTimeout,omitempty"`
-}
-
 // Chart is the chart that was rendered, and the values of the user.
 type Chart struct {
 	Files []File `json:"files"`
@@ -93,16 +65,20 @@ type File struct {
 	Data []byte `json:"data"`
 }
 
-// NewChart returns what is stored of a chart. It must be called before Helm processes the dependencies of ch.
-func NewChart(ch *chart.Chart, values map[string]any) (Chart, error) {
-	stored := Chart{Defaults: chartloader.CopyValues(ch.Values), Values: chartloader.CopyValues(values)}
-	if len(ch.Raw) == 0 {
-		return stored, errors.New("the plan cannot be saved, because the chart was not loaded from files")
+// AddChart adds a chart, the values of the user, and the order file that was given, which can be nil, to the plan. It
+// must be called before Helm processes the dependencies of ch. If p is nil, it does nothing.
+func (p *Plan) AddChart(ch *chart.Chart, values map[string]any, orderFile *orderfile.Given) error {
+	switch {
+	case p == nil:
+		return nil
+	case len(ch.Raw) == 0:
+		return errors.New("the plan cannot be saved, because the chart was not loaded from files")
 	}
+	p.OrderFile, p.Chart = orderFile, Chart{Defaults: chartloader.CopyValues(ch.Values), Values: chartloader.CopyValues(values)}
 	for _, f := range ch.Raw {
-		stored.Files = append(stored.Files, File(*f))
+		p.Chart.Files = append(p.Chart.Files, File(*f))
 	}
-	return stored, nil
+	return nil
 }
 
 // Load returns the chart and the values.
@@ -173,14 +149,20 @@ func (p *Plan) CheckRelease(revisions []*release.Release) error {
 type Result struct {
 	Preview  *preview.Preview
 	Rendered *planner.Rendered
+	// Revisions are those that the release has.
+	Revisions []*release.Release
 }
 
-// Complete adds to the plan what is known after the preview: all but Operation, Base, Options, Chart and OrderFile.
-func (p *Plan) Complete(ctx context.Context, cfg *helmaction.Configuration, r Result) (err error) {
+// Complete adds to the plan what is known after the preview: all but Operation, Options, Chart and OrderFile. It returns
+// the plan, or nil if the server would reject a part of it.
+func (p *Plan) Complete(ctx context.Context, cfg *helmaction.Configuration, r Result) (completed *Plan, err error) {
+	if r.Preview.Fails {
+		return nil, nil
+	}
 	p.Release, p.Namespace, p.Revision = r.Preview.Release, r.Preview.Namespace, r.Preview.Revision
-	p.Rendered, p.Objects = r.Rendered.Recorded(), r.Preview.States()
+	p.Base, p.Rendered, p.Objects = BaseOf(r.Revisions), r.Rendered.Recorded(), r.Preview.States()
 	p.Cluster, err = IdentifyCluster(ctx, cfg)
-	return err
+	return p, err
 }
 
 // Check returns an error unless the plan can be executed: it was made for the cluster of cfg, and nothing has changed.

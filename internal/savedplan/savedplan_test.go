@@ -23,7 +23,7 @@ import (
 func newPlan() *Plan {
 	return &Plan{
 		Operation: Upgrade, Release: "shop", Namespace: "default", Revision: 2, Base: &Base{Revision: 1, Status: release.StatusDeployed},
-		Cluster: Cluster{UID: "uid", Server: "https://a", Authority: "b"}, Options: Options{Wait: true, Timeout: time.Minute},
+		Cluster: Cluster{UID: "uid", Server: "https://a", Authority: "b"}, Options: Options{HelmOptions: HelmOptions{Wait: true, Timeout: time.Minute}, IgnoreJobs: true},
 		Chart:    Chart{Files: []File{{Name: "Chart.yaml", Data: []byte("name: shop\n")}}, Values: map[string]any{"n": int64(1 << 60)}},
 		Rendered: &planner.Recorded{Manifest: "---\n"},
 		Objects:  []preview.State{{Action: preview.Create, Object: "v1 Secret default/a", Live: map[string]any{"data.n": int64(3)}}},

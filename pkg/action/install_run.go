@@ -26,7 +26,6 @@ import (
 	"github.com/ordered-helm/helm/internal/planner"
 	"github.com/ordered-helm/helm/internal/preview"
 	"github.com/ordered-helm/helm/internal/render"
-	"github.com/ordered-helm/helm/internal/savedplan"
 	"github.com/ordered-helm/helm/internal/sequencer"
 	"github.com/ordered-helm/helm/internal/text"
 )
@@ -116,11 +115,8 @@ func (r *installRun) preview(ctx context.Context, b *preview.Builder, chrt *char
 // load reads what chrt and its subcharts declare about order and hooks, and makes Helm
 // process their dependencies.
 func (r *installRun) load(ctx context.Context, chrt *chart.Chart, vals map[string]any) (err error) {
-	if r.saving != nil {
-		r.saving.OrderFile = r.action.OrderFile
-		if r.saving.Chart, err = savedplan.NewChart(chrt, vals); err != nil {
-			return err
-		}
+	if err := r.saving.AddChart(chrt, vals, r.action.OrderFile); err != nil {
+		return err
 	}
 	r.planner, err = planner.New(ctx, r.action.cfg, chrt, vals, r.action.plannerOptions(r.mode, r.output))
 	return err

@@ -55,11 +55,10 @@ func (u *Upgrade) PlanUpgrade(ctx context.Context, name string, chrt *chart.Char
 	p := &SavedPlan{Operation: PlannedUpgrade, Options: u.planOptions()}
 	run.saving = p
 	shown, err := run.preview(ctx, preview.NewBuilder(run.op, PlannedUpgrade), chartloader.Copy(chrt), chartloader.CopyValues(vals))
-	if err == nil && !shown.Fails {
-		p.Base = savedplan.BaseOf(run.state.History)
-		err = p.Complete(ctx, u.cfg, savedplan.Result{Preview: shown, Rendered: run.rendered})
+	if err == nil {
+		p, err = p.Complete(ctx, u.cfg, savedplan.Result{Preview: shown, Rendered: run.rendered, Revisions: run.state.History})
 	}
-	return shown, planUnlessFailing(shown, p), run.op.Finish(ctx, err)
+	return shown, p, run.op.Finish(ctx, err)
 }
 
 // PlanInstall is what PlanUpgrade is for an installation.
@@ -72,18 +71,10 @@ func (i *Install) PlanInstall(ctx context.Context, chrt *chart.Chart, vals map[s
 	p := &SavedPlan{Operation: PlannedInstall, Options: i.planOptions()}
 	run.saving = p
 	shown, err := run.preview(ctx, preview.NewBuilder(run.op, PlannedInstall), chartloader.Copy(chrt), chartloader.CopyValues(vals))
-	if err == nil && !shown.Fails {
-		p.Base = savedplan.BaseOf(run.replaced)
-		err = p.Complete(ctx, i.cfg, savedplan.Result{Preview: shown, Rendered: run.rendered})
+	if err == nil {
+		p, err = p.Complete(ctx, i.cfg, savedplan.Result{Preview: shown, Rendered: run.rendered, Revisions: run.replaced})
 	}
-	return shown, planUnlessFailing(shown, p), run.op.Finish(ctx, err)
-}
-
-func planUnlessFailing(shown *Preview, p *SavedPlan) *SavedPlan {
-	if shown == nil || shown.Fails {
-		return nil
-	}
-	return p
+	return shown, p, run.op.Finish(ctx, err)
 }
 
 // RunPlan does what PlanUpgrade has planned. Before, it checks that the release, the objects that the plan compares,
@@ -133,41 +124,28 @@ func recorded(p *SavedPlan) *planner.Recorded {
 
 func (u *Upgrade) planOptions() savedplan.Options {
 	return savedplan.Options{
-		WaitStrategy: string(u.WaitStrategy), Wait: u.Wait, WaitForJobs: u.WaitForJobs, IgnoreJobs: u.IgnoreJobs,
-		AllowIgnoredOrder: u.AllowIgnoredOrder, DisableHooks: u.DisableHooks, Force: u.Force, Recreate: u.Recreate,
-		TakeOwnership: u.TakeOwnership, DisableOpenAPIValidation: u.DisableOpenAPIValidation, CRDs: u.CRDs, SkipCRDs: u.SkipCRDs,
-		Atomic: u.Atomic, CleanupOnFail: u.CleanupOnFail, Description: u.Description, Labels: u.Labels, MaxHistory: u.MaxHistory,
-		Timeout: u.Timeout, ReadinessTimeout: u.ReadinessTimeout,
+		HelmOptions: savedplan.OptionsOfUpgrade(u.Upgrade), WaitStrategy: string(u.WaitStrategy), IgnoreJobs: u.IgnoreJobs,
+		AllowIgnoredOrder: u.AllowIgnoredOrder, CRDs: u.CRDs, RecreateObjects: u.RecreateObjects, ReadinessTimeout: u.ReadinessTimeout,
 	}
 }
 
 func (u *Upgrade) usePlan(p *SavedPlan) {
+	p.ConfigureUpgrade(u.Upgrade)
 	o := p.Options
-	u.savedPlan, u.Namespace, u.OrderFile, u.ReuseOrder = p, p.Namespace, p.OrderFile, false
-	u.ResetValues, u.ReuseValues, u.ResetThenReuseValues = true, false, false // the values of the plan are complete
-	u.PostRenderer, u.SkipSchemaValidation, u.Install, u.DryRun, u.DryRunOption = nil, true, false, false, ""
-	u.WaitStrategy, u.Wait, u.WaitForJobs, u.IgnoreJobs = WaitStrategy(o.WaitStrategy), o.Wait, o.WaitForJobs, o.IgnoreJobs
-	u.AllowIgnoredOrder, u.DisableHooks, u.Force, u.Recreate = o.AllowIgnoredOrder, o.DisableHooks, o.Force, o.Recreate
-	u.TakeOwnership, u.DisableOpenAPIValidation, u.CRDs, u.SkipCRDs = o.TakeOwnership, o.DisableOpenAPIValidation, o.CRDs, o.SkipCRDs
-	u.Atomic, u.CleanupOnFail, u.Description, u.Labels, u.MaxHistory = o.Atomic, o.CleanupOnFail, o.Description, o.Labels, o.MaxHistory
+	u.savedPlan, u.OrderFile, u.ReuseOrder, u.OnlyIfChanged = p, p.OrderFile, false, false
+	u.WaitStrategy, u.IgnoreJobs, u.AllowIgnoredOrder, u.CRDs, u.RecreateObjects = WaitStrategy(o.WaitStrategy), o.IgnoreJobs, o.AllowIgnoredOrder, o.CRDs, o.RecreateObjects
 }
 
 func (i *Install) planOptions() savedplan.Options {
 	return savedplan.Options{
-		WaitStrategy: string(i.WaitStrategy), Wait: i.Wait, WaitForJobs: i.WaitForJobs, IgnoreJobs: i.IgnoreJobs,
-		AllowIgnoredOrder: i.AllowIgnoredOrder, DisableHooks: i.DisableHooks, Force: i.Force,
-		TakeOwnership: i.TakeOwnership, DisableOpenAPIValidation: i.DisableOpenAPIValidation, CRDs: i.CRDs, SkipCRDs: i.SkipCRDs,
-		Atomic: i.Atomic, Description: i.Description, Labels: i.Labels, CreateNamespace: i.CreateNamespace, Replace: i.Replace,
-		Timeout: i.Timeout, ReadinessTimeout: i.ReadinessTimeout,
+		HelmOptions: savedplan.OptionsOfInstall(i.Install), WaitStrategy: string(i.WaitStrategy), IgnoreJobs: i.IgnoreJobs,
+		AllowIgnoredOrder: i.AllowIgnoredOrder, CRDs: i.CRDs, ReadinessTimeout: i.ReadinessTimeout,
 	}
 }
 
 func (i *Install) usePlan(p *SavedPlan) {
+	p.ConfigureInstall(i.Install)
 	o := p.Options
-	i.savedPlan, i.ReleaseName, i.Namespace, i.OrderFile = p, p.Release, p.Namespace, p.OrderFile
-	i.PostRenderer, i.SkipSchemaValidation, i.ClientOnly, i.DryRun, i.DryRunOption, i.IncludeCRDs, i.OutputDir = nil, true, false, false, "", false, ""
-	i.WaitStrategy, i.Wait, i.WaitForJobs, i.IgnoreJobs = WaitStrategy(o.WaitStrategy), o.Wait, o.WaitForJobs, o.IgnoreJobs
-	i.AllowIgnoredOrder, i.DisableHooks, i.Force = o.AllowIgnoredOrder, o.DisableHooks, o.Force
-	i.TakeOwnership, i.DisableOpenAPIValidation, i.CRDs, i.SkipCRDs = o.TakeOwnership, o.DisableOpenAPIValidation, o.CRDs, o.SkipCRDs
-	i.Atomic, i.Description, i.Labels, i.CreateNamespace, i.Replace = o.Atomic, o.Description, o.Labels, o.CreateNamespace, o.Replace
+	i.savedPlan, i.OrderFile = p, p.OrderFile
+	i.WaitStrategy, i.IgnoreJobs, i.AllowIgnoredOrder, i.CRDs = WaitStrategy(o.WaitStrategy), o.IgnoreJobs, o.AllowIgnoredOrder, o.CRDs
 }

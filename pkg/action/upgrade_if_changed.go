@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"strings"
 
-	"helm.sh/helm/v3/pkg/chartutil"
 	"helm.sh/helm/v3/pkg/release"
 
 	"github.com/ordered-helm/helm/internal/drift"
@@ -59,7 +58,7 @@ func (r *upgradeRun) compared(format string, args ...any) {
 
 // differences returns in what the new revision would differ from the last one, if it had its number.
 func (r *upgradeRun) differences(ctx context.Context) ([]string, error) {
-	p := r.planner.WithRelease(releaseOptionsOf(r.last))
+	p := r.planner.WithRelease(revisiondiff.ReleaseOptions(r.last))
 	candidate, err := r.candidate(ctx, p)
 	if err != nil {
 		return nil, nil //nolint:nilerr // the upgrade fails with the same error
@@ -105,12 +104,6 @@ func (r *upgradeRun) definitionsChange(ctx context.Context) (bool, error) {
 	b := preview.NewBuilder(r.op, PlannedUpgrade)
 	err := b.AddCRDs(ctx, r.newRelease(), r.crds)
 	return b.HasChanges(), err
-}
-
-// releaseOptionsOf returns the values of .Release with which a revision was rendered.
-func releaseOptionsOf(rel *release.Release) chartutil.ReleaseOptions {
-	isInstall := rel.Info.FirstDeployed.Equal(rel.Info.LastDeployed)
-	return chartutil.ReleaseOptions{Name: rel.Name, Namespace: rel.Namespace, Revision: rel.Version, IsInstall: isInstall, IsUpgrade: !isInstall}
 }
 
 // awaitUnchanged waits until the objects of the last revision are ready, if the upgrade would wait.

@@ -26,7 +26,6 @@ import (
 	"github.com/ordered-helm/helm/internal/orderrecord"
 	"github.com/ordered-helm/helm/internal/planner"
 	"github.com/ordered-helm/helm/internal/preview"
-	"github.com/ordered-helm/helm/internal/savedplan"
 	"github.com/ordered-helm/helm/internal/sequencer"
 	"github.com/ordered-helm/helm/internal/text"
 )
@@ -189,11 +188,8 @@ func (r *upgradeRun) loadChart(ctx context.Context, chrt *chart.Chart, vals map[
 	if err != nil {
 		return err
 	}
-	if r.saving != nil {
-		r.saving.OrderFile = orderFile
-		if r.saving.Chart, err = savedplan.NewChart(chrt, vals); err != nil {
-			return err
-		}
+	if err := r.saving.AddChart(chrt, vals, orderFile); err != nil {
+		return err
 	}
 	r.planner, err = planner.New(ctx, u.cfg, chrt, vals, planner.RenderOptions{
 		Release: chartutil.ReleaseOptions{Name: r.name, Namespace: r.current.Namespace, Revision: r.last.Version + 1, IsUpgrade: true},

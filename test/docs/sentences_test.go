@@ -61,6 +61,24 @@ var subjects = []subject{
 		},
 	},
 	{
+		name:     "saved plans",
+		sections: [][2]string{{"### Saved plans", "## helm drift"}},
+		tests:    []string{"test/e2e/savedplan", "internal/savedplan", "cmd/helm"},
+		noPromises: []string{
+			"Permissions that scripts have are not part of the plan",
+			"In the SDK, Upgrade.PlanUpgrade and Install.PlanInstall return the plan",
+			"The errors are *PlanChangedError",
+		},
+	},
+	{
+		name:     "upgrading only if something changed",
+		sections: [][2]string{{"### Upgrading only if something changed", "## CRDs in crds/ directories"}},
+		tests:    []string{"test/e2e/drift", "internal/revisiondiff"},
+		noPromises: []string{
+			"In the SDK, this is the field OnlyIfChanged",
+		},
+	},
+	{
 		name:     "external dependencies",
 		sections: [][2]string{{"### External dependencies", "## Readiness"}},
 		tests: []string{

@@ -44,7 +44,7 @@ metadata: {name: hook, annotations: {helm.sh/hook: "pre-install,pre-upgrade", he
 //   - "To compare them, the chart is rendered with the number of that revision, as for the operation that created it"
 //   - "the cluster is as that revision declares"
 //   - "This is compared as by helm drift: defaults, and what controllers own, do not count, nor does a Job that was deleted because of its ttlSecondsAfterFinished"
-//   - "The exit code is 0, and the output says Release \"shop\" is unchanged.; the output of -o json and -o yaml is the last revision, with the field unchanged"
+//   - "The exit code is 0, and the output says Release "shop" is unchanged.; the output of -o json and -o yaml is the last revision, with the field unchanged"
 //   - "If something differs, the upgrade is made as usual, and a line says what"
 //   - "If only the cluster differs, it names the objects and fields"
 //   - "If fields change whenever the chart is rendered, such as generated passwords, it names them: a release with such a chart is never unchanged"

@@ -170,7 +170,8 @@ func TestInstallByUpgrade(t *testing.T) {
 }
 
 // TestPlanAfterChanges changes something after a plan was saved.
-//   - "Before anything is changed, the plan is checked. It is refused, with a list of all changes, if"
+//   - "Before anything is changed, the plan is checked"
+//   - "It is refused, with a list of all changes, if"
 //   - "the release has changed: another revision is the newest one, its status is another one, or the release was uninstalled and installed again"
 //   - "a live object with which the plan compares has changed in a field that the release declares, or an object was created or deleted"
 //   - "A field that only others have set, such as replicas under an autoscaler, does not count"
@@ -248,8 +249,10 @@ func TestPlanAfterChanges(t *testing.T) {
 // TestPlanFiles checks which files are refused.
 //   - "--plan-digest DIGEST demands the plan with this digest: a pipeline can keep the digest where the file itself could be exchanged"
 //   - "A file that was altered after it was written is refused in any case"
-//   - "The file names the version of Ordered Helm that wrote it, and the version of its format. A file of a newer format is refused"
-//   - "Beside --plan, only flags about the connection, time, progress and output are allowed: --timeout, --readiness-timeout, --progress, --timeline, --output, --hide-notes and the global flags"
+//   - "The file names the version of Ordered Helm that wrote it, and the version of its format"
+//   - "A file of a newer format is refused"
+//   - "Beside --plan, only flags about the connection, time, progress and output are allowed:"
+//   - "--timeout, --readiness-timeout, --progress, --timeline, --output, --hide-notes and the global flags"
 //   - "A plan of which the server would reject a part is not saved"
 func TestPlanFiles(t *testing.T) {
 	t.Parallel()
