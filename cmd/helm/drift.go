@@ -148,10 +148,9 @@ func (a *app) releasesToCompare(ctx context.Context, names []string, o *driftOpt
 	if !o.all {
 		return releases, nil
 	}
-	config, namespace := *a.config, a.settings.Namespace()
+	config := *a.config
 	if o.allNamespaces {
-		namespace = ""
-		if err := action.InitConfiguration(&config, a.settings.RESTClientGetter(), namespace, os.Getenv("HELM_DRIVER"), a.debugf); err != nil {
+		if err := action.InitConfiguration(&config, a.settings.RESTClientGetter(), "", os.Getenv("HELM_DRIVER"), a.debugf); err != nil {
 			return nil, err
 		}
 	}

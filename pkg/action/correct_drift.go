@@ -13,8 +13,9 @@ type (
 	// FindDrift finds out what of a release differs in the cluster from its deployed revision
 	// (docs/reference.md, "helm drift").
 	FindDrift = drift.FindDrift
-	// Drift is the result of FindDrift, and DriftedObject an object in it.
-	Drift         = drift.Report
+	// Drift is the result of FindDrift.
+	Drift = drift.Report
+	// DriftedObject is an object in a Drift.
 	DriftedObject = drift.Object
 	// CorrectDrift makes the objects of a release again as they were deployed, without a
 	// revision and without hooks (docs/reference.md, "Correcting drift").
