@@ -47,7 +47,7 @@ func (c *comparison) maps(path Path, live, declared map[string]any, schema patch
 	}
 	slices.Sort(names)
 	for _, name := range names {
-		c.field(path.with(Element{Kind: Field, Name: name}), live[name], declared[name], schema)
+		c.field(path.With(Element{Kind: Field, Name: name}), live[name], declared[name], schema)
 	}
 }
 
@@ -82,7 +82,7 @@ func (c *comparison) lists(path Path, live, declared []any, parent patch.Schema)
 		c.sets(path, live, declared)
 	case len(live) == len(declared) && areMaps(live) && areMaps(declared):
 		for i := range live {
-			c.maps(path.with(Element{Kind: Index, Index: i}), live[i].(map[string]any), declared[i].(map[string]any), nil)
+			c.maps(path.With(Element{Kind: Index, Index: i}), live[i].(map[string]any), declared[i].(map[string]any), nil)
 		}
 	case live == nil: // not a nil list in an interface
 		c.add(path, nil, declared)
@@ -122,7 +122,7 @@ func (k keyedItems) keysOf(list []any) []any {
 func (c *comparison) keyedLists(path Path, live, declared []any, k keyedItems) {
 	before := len(*c)
 	for _, item := range declared {
-		at := path.with(Element{Kind: Key, Name: k.key, Value: k.keyOf(item)})
+		at := path.With(Element{Kind: Key, Name: k.key, Value: k.keyOf(item)})
 		if is := k.find(live, k.keyOf(item)); is != nil {
 			c.maps(at, is, item.(map[string]any), k.items)
 		} else {
@@ -131,7 +131,7 @@ func (c *comparison) keyedLists(path Path, live, declared []any, k keyedItems) {
 	}
 	for _, item := range live {
 		if k.find(declared, k.keyOf(item)) == nil {
-			c.add(path.with(Element{Kind: Key, Name: k.key, Value: k.keyOf(item)}), item, nil)
+			c.add(path.With(Element{Kind: Key, Name: k.key, Value: k.keyOf(item)}), item, nil)
 		}
 	}
 	if len(*c) == before {
@@ -144,12 +144,12 @@ func (c *comparison) sets(path Path, live, declared []any) {
 	before := len(*c)
 	for _, value := range declared {
 		if !contains(live, value) {
-			c.add(path.with(Element{Kind: Value, Value: value}), nil, value)
+			c.add(path.With(Element{Kind: Value, Value: value}), nil, value)
 		}
 	}
 	for _, value := range live {
 		if !contains(declared, value) {
-			c.add(path.with(Element{Kind: Value, Value: value}), value, nil)
+			c.add(path.With(Element{Kind: Value, Value: value}), value, nil)
 		}
 	}
 	if len(*c) == before {

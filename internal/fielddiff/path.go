@@ -82,5 +82,5 @@ func quoteValue(value any) string {
 	return text
 }
 
-// with returns the path that leads one element further.
-func (p Path) with(e Element) Path { return append(p[:len(p):len(p)], e) }
+// With returns the path that leads one element further.
+func (p Path) With(e Element) Path { return append(p[:len(p):len(p)], e) }

@@ -11,9 +11,10 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/ordered-helm/helm/internal/field"
+	"github.com/ordered-helm/helm/internal/fielddiff"
 	"github.com/ordered-helm/helm/internal/object"
 	"github.com/ordered-helm/helm/internal/objectwriter"
+	"github.com/ordered-helm/helm/internal/patch"
 )
 
 // State is what a preview has found out about an object, such that a later preview of the same operation can be
@@ -25,7 +26,13 @@ type State struct {
 	// Live contains the fields of the object in the cluster that the release declares, by their paths.
 	Live map[string]any `json:"live,omitempty"`
 	// Changes contains the fields that the operation changes, by their paths.
-	Changes map[string]field.Change `json:"changes,omitempty"`
+	Changes map[string]FieldChange `json:"changes,omitempty"`
+}
+
+// FieldChange is the value of a field before and after an operation. A value is nil if the field does not exist.
+type FieldChange struct {
+	From any `json:"from,omitempty"`
+	To   any `json:"to,omitempty"`
 }
 
 // States returns the states of all objects of the preview, in its order.
@@ -43,14 +50,18 @@ func (o *Object) state() State {
 	}
 	after := withoutOwnUID(object.WithoutServerFields(withoutAssignedAddresses(*t).Object), string(t.After.GetUID()))
 	if t.Before == nil {
-		s.Changes = map[string]field.Change{"": {To: after}}
+		s.Changes = map[string]FieldChange{"": {To: after}}
 		return s
 	}
 	before := object.WithoutServerFields(t.Before.Object)
-	s.Changes = field.Changes(before, withoutOwnUID(after, string(t.Before.GetUID())))
+	after = withoutOwnUID(after, string(t.Before.GetUID()))
+	s.Changes = map[string]FieldChange{}
+	for _, d := range fielddiff.Compare(before, after, patch.SchemaOf(t.Info)) {
+		s.Changes[d.Path.String()] = FieldChange{From: d.Live, To: d.Declared}
+	}
 	if declared, ok := t.Info.Object.(*unstructured.Unstructured); ok {
 		s.Live = map[string]any{}
-		addDeclared(s.Live, "", object.WithoutServerFields(declared.Object), before)
+		addDeclared(s.Live, nil, object.WithoutServerFields(declared.Object), before)
 	}
 	return s
 }
@@ -116,12 +127,12 @@ func replaceText(value any, old, replacement string) any {
 
 // addDeclared adds those fields of live, the object in the cluster, that are declared to fields. The elements of a
 // list are identified by their names if all of them have one; other lists are added as a whole.
-func addDeclared(fields map[string]any, path string, declared, live any) {
+func addDeclared(fields map[string]any, path fielddiff.Path, declared, live any) {
 	if d, ok := declared.(map[string]any); ok {
 		if l, ok := live.(map[string]any); ok {
 			for key := range d {
 				if value, found := l[key]; found {
-					addDeclared(fields, field.Join(path, key), d[key], value)
+					addDeclared(fields, path.With(fielddiff.Element{Kind: fielddiff.Field, Name: key}), d[key], value)
 				}
 			}
 			return
@@ -131,13 +142,13 @@ func addDeclared(fields map[string]any, path string, declared, live any) {
 		if l, ok := byName(live); ok {
 			for name := range d {
 				if value, found := l[name]; found {
-					addDeclared(fields, path+"["+name+"]", d[name], value)
+					addDeclared(fields, path.With(fielddiff.Element{Kind: fielddiff.Key, Name: "name", Value: name}), d[name], value)
 				}
 			}
 			return
 		}
 	}
-	fields[path] = live
+	fields[path.String()] = live
 }
 
 // byName returns the elements of a list by their names. ok is false if value is no list, or not all elements have
@@ -202,13 +213,32 @@ func differentFields(a, b State) []string {
 	}
 	for path := range mergedKeys(a.Changes, b.Changes) {
 		was, is := a.Changes[path], b.Changes[path]
-		for _, changes := range []map[string]field.Change{field.Changes(was.From, is.From), field.Changes(was.To, is.To)} {
-			for below := range changes {
-				paths[field.Append(path, below)] = true
+		for _, values := range [][2]any{{was.From, is.From}, {was.To, is.To}} {
+			for _, below := range differences(values[0], values[1]) {
+				paths[concatenate(path, below)] = true
 			}
 		}
 	}
 	return slices.Sorted(maps.Keys(paths))
+}
+
+// differences returns the paths of the fields in which two values differ. Items of lists are identified by their
+// positions: their names can be different in each answer of the server.
+func differences(a, b any) []fielddiff.Path {
+	const root = "root"
+	var paths []fielddiff.Path
+	for _, d := range fielddiff.Compare(map[string]any{root: a}, map[string]any{root: b}, nil) {
+		paths = append(paths, d.Path[1:])
+	}
+	return paths
+}
+
+func concatenate(path string, below fielddiff.Path) string {
+	text := below.String()
+	if path == "" || text == "" || text[0] == '[' {
+		return path + text
+	}
+	return path + "." + text
 }
 
 func mergedKeys[V any](a, b map[string]V) map[string]bool {

@@ -76,8 +76,8 @@ func TestCompare(t *testing.T) {
 	}{
 		{name: "nothing", declared: declaredWeb, before1: deployment(1, "zero", ""), after1: deployment(1, "one", ""), before2: deployment(1, "zero", ""), after2: deployment(1, "one", "")},
 		{name: "a field that is not declared", declared: declaredWeb, before1: deployment(1, "zero", ""), after1: deployment(1, "one", ""), before2: deployment(3, "zero", ", labels: {a: b}"), after2: deployment(3, "one", ", labels: {a: b}")},
-		{name: "a declared field", declared: declaredWeb, before1: deployment(1, "zero", ""), after1: deployment(1, "one", ""), before2: deployment(1, "half", ""), after2: deployment(1, "one", ""), want: "spec.template.spec.containers[c].image"},
-		{name: "what admission adds", declared: declaredWeb, before1: deployment(1, "zero", ""), after1: deployment(1, "one", ""), before2: deployment(1, "zero", ""), after2: deployment(1, "one", ", labels: {a: b}"), want: "metadata.labels"},
+		{name: "a declared field", declared: declaredWeb, before1: deployment(1, "zero", ""), after1: deployment(1, "one", ""), before2: deployment(1, "half", ""), after2: deployment(1, "one", ""), want: "spec.template.spec.containers[name=c].image"},
+		{name: "what admission adds", declared: declaredWeb, before1: deployment(1, "zero", ""), after1: deployment(1, "one", ""), before2: deployment(1, "zero", ""), after2: deployment(1, "one", ", labels: {a: b}"), want: "metadata.labels.a"},
 		{name: "a default of a new object", declared: declaredWeb, after1: deployment(1, "one", ""), after2: deployment(2, "one", ""), want: "spec.replicas"},
 		{name: "addresses of a new Service", declared: declaredService, after1: service("10.0.0.1", 30001), after2: service("10.0.0.2", 30002)},
 		{name: "its declared address", declared: strings.Replace(declaredService, "spec: {", "spec: {clusterIP: 10.0.0.1, ", 1), after1: service("10.0.0.1", 30001), after2: service("10.0.0.2", 30002), want: "spec.clusterIP"},

@@ -111,4 +111,8 @@ func Resolve(mode Mode, stderr *os.File, env func(string) string) (Mode, error) 
 // warningPrinter is the display for mode None, which prints only warnings.
 type warningPrinter struct{ *plainPrinter }
 
-func (s *warningPrinter) Event(e event.Event) { s.Warning(e) }
+func (s *warningPrinter) Event(e event.Event) {
+	if e.Type != event.Compared {
+		s.Warning(e)
+	}
+}

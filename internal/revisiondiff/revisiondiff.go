@@ -18,6 +18,7 @@ import (
 	"helm.sh/helm/v3/pkg/release"
 
 	"github.com/ordered-helm/helm/internal/field"
+	"github.com/ordered-helm/helm/internal/fielddiff"
 	"github.com/ordered-helm/helm/internal/orderrecord"
 	"github.com/ordered-helm/helm/internal/redact"
 )
@@ -145,8 +146,8 @@ func ChangedFields(before, after string) []string {
 			found[id] = true
 			continue
 		}
-		for path := range field.Changes(object, to[id]) {
-			found[id+": "+path] = true
+		for _, d := range fielddiff.Compare(object, to[id], nil) {
+			found[id+": "+d.Path.String()] = true
 		}
 	}
 	for id := range to {
@@ -157,8 +158,8 @@ func ChangedFields(before, after string) []string {
 	return slices.Sorted(maps.Keys(found))
 }
 
-func objectsOf(manifest string) map[string]any {
-	objects := map[string]any{}
+func objectsOf(manifest string) map[string]map[string]any {
+	objects := map[string]map[string]any{}
 	for _, content := range redact.ManifestObjects(manifest) {
 		objects[field.String(content, "kind")+"/"+field.String(content, "metadata", "name")] = content
 	}

@@ -206,7 +206,7 @@ func TestPlanAfterChanges(t *testing.T) {
 				t.Helper()
 				h.Patch(t, "Deployment/web", `{"spec":{"template":{"spec":{"containers":[{"name":"c","image":"other"}]}}}}`)
 			},
-			refused: []string{"apps/v1 Deployment ", "/web: spec.template.spec.containers[c].image"},
+			refused: []string{"apps/v1 Deployment ", "/web: spec.template.spec.containers[name=c].image"},
 		},
 		"fields that are not declared": {
 			change: func(t *testing.T, h *harness.Helm, _ string) {
@@ -227,7 +227,7 @@ func TestPlanAfterChanges(t *testing.T) {
 				t.Helper()
 				h.Apply(t, `{apiVersion: v1, kind: LimitRange, metadata: {name: limits}, spec: {limits: [{type: Container, default: {memory: 64Mi}}]}}`)
 			},
-			refused: []string{"v1 Pod ", "/pod-two: ", "spec.containers[c].resources.limits"},
+			refused: []string{"v1 Pod ", "/pod-two: ", "spec.containers[0].resources.limits"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
