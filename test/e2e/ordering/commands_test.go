@@ -44,7 +44,7 @@ func TestUninstallBlockedByFinalizer(t *testing.T) {
 	chart := charts.Write(t, charts.Object{Name: "first", Layer: "first"}, charts.Object{Name: "stuck", Layer: "second", DependsOn: "first"})
 	charts.AddFinalizer(t, chart, "stuck")
 	h.MustRun("install", "rel", chart, "--wait=ordered")
-	r := h.Run("uninstall", "rel", "--timeout", "2s")
+	r := h.Run("uninstall", "rel", "--timeout", "10s")
 	harness.ExpectContains(t, r.Stderr, "stuck", "ordered.example/hold", "--timeout")
 	if r.ExitCode != 1 {
 		t.Errorf("exit code %d, want 1", r.ExitCode)
