@@ -196,7 +196,7 @@ func uninstallHangs(t *testing.T, h *harness.Helm) {
 	charts.AddFinalizer(t, dir, "last")
 	h.MustRun("install", "rel", dir, "--wait=ordered")
 	h.Started = harness.Now()
-	h.ExpectFailure(t, []string{"uninstall", "rel", "--timeout", "2s"}, "ConfigMap/last", "ordered.example/hold", "--timeout")
+	h.ExpectFailure(t, []string{"uninstall", "rel", "--timeout", "10s"}, "ConfigMap/last", "ordered.example/hold", "--timeout")
 	h.ExpectObjects(t, "rel", "ConfigMap/first", "Deployment/app", "ConfigMap/last")
 	rel := h.LastRevision(t, "rel")
 	if rel.Info.Status != "failed" {
