@@ -221,7 +221,7 @@ func TestReleaseDeletedDuringUpgrade(t *testing.T) {
 				if tt.ready {
 					h.Patch(t, "Pod/slow", `{"metadata":{"annotations":{"devcluster/pod":null}}}`)
 				}
-			}, "upgrade", "rel", slow, "--wait=ordered", "--timeout", "10s")
+			}, "upgrade", "rel", slow, "--wait=ordered", "--timeout", "20s")
 			if r.ExitCode == 0 || !slices.ContainsFunc(strings.Split(tt.says, "|"), func(text string) bool { return strings.Contains(r.Stderr, text) }) {
 				t.Errorf("exit code %d:\n%s", r.ExitCode, r.Stderr)
 			}
