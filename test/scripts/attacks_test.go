@@ -184,9 +184,14 @@ func testAttacks(t *testing.T, attacks []attack) {
 			} else {
 				r = runHelm(t, append([]string{"template", "rel", chart}, a.args...)...)
 			}
-			if a.want == "" {
+			// On a busy machine, a script can reach the limit of time before that of memory.
+			const slow = "the script takes too long"
+			switch {
+			case a.want == "":
 				r.expect(t)
-			} else {
+			case strings.Contains(a.want, "too much memory") && strings.Contains(r.stderr, slow):
+				r.expect(t, slow)
+			default:
 				r.expect(t, a.want)
 			}
 			if r.elapsed > maxElapsed {
