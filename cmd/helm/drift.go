@@ -7,9 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -192,40 +190,9 @@ func (a *app) warnOfUnmatchedRules(f *action.IgnoreFile) {
 
 // addIgnoreFlag adds the flag --ignore, which sets file.
 func addIgnoreFlag(cmd *cobra.Command, file **action.IgnoreFile, usage string) {
-	cmd.Flags().Var(&ignoreFileValue{file: file}, ignoreFlagName, usage)
-	_ = cmd.MarkFlagFilename(ignoreFlagName, "yaml", "yml") // it fails only if there is no such flag
-}
-
-// ignoreFileValue is the value of --ignore. It reads the file.
-type ignoreFileValue struct {
-	file **action.IgnoreFile
-	path string
-}
-
-// String implements pflag.Value.
-func (v *ignoreFileValue) String() string { return v.path }
-
-// Type implements pflag.Value.
-func (v *ignoreFileValue) Type() string { return "file" }
-
-// Set implements pflag.Value.
-func (v *ignoreFileValue) Set(path string) error {
-	switch {
-	case path == "-":
-		return errors.New("an ignore file cannot be read from standard input: save it to a file")
-	case strings.Contains(path, "://"):
-		return errors.New("an ignore file must be a local file, not a URL: download it, and review it")
-	}
-	f, err := os.Open(path)
-	if err != nil {
+	flag := &localFileFlag{what: "an ignore file", maxSize: ignorefile.MaxSize, use: func(path string, content []byte) (err error) {
+		*file, err = action.ParseIgnoreFile(path, content)
 		return err
-	}
-	defer func() { _ = f.Close() }() // it was only read
-	content, err := io.ReadAll(io.LimitReader(f, ignorefile.MaxSize+1))
-	if err != nil {
-		return err
-	}
-	v.path = path
-	*v.file, err = action.ParseIgnoreFile(path, content)
-	return err
+	}}
+	flag.add(cmd, ignoreFlagName, usage)
 }
