@@ -88,8 +88,8 @@ func TestCompare(t *testing.T) {
 //   - "It does not know who has removed a field"
 func TestManagers(t *testing.T) {
 	live := fakeapi.Object(t, `{apiVersion: apps/v1, kind: Deployment, metadata: {name: d, managedFields: [
-		{manager: helm, operation: Update, time: "2026-01-01T00:00:00Z", fieldsType: FieldsV1, fieldsV1: {"f:spec": {"f:replicas": {}, "f:template": {"f:spec": {"f:containers": {"k:{\"name\":\"c\"}": {".": {}, "f:args": {}, "f:ports": {"k:{\"containerPort\":80,\"protocol\":\"TCP\"}": {"f:name": {}}}}}}}}, "f:metadata": {"f:finalizers": {"v:\"a\"": {}}}}},
-		{manager: kubectl, operation: Update, time: "2026-01-02T00:00:00Z", fieldsType: FieldsV1, fieldsV1: {"f:spec": {"f:replicas": {}, "f:strategy": {".": {}, "f:type": {}}}}},
+		{manager: helm, operation: Update, time: "2026-01-01T00:00:00Z", fieldsType: FieldsV1, fieldsV1: {"f:spec": {"f:replicas": {}, "f:selector": {"f:x": {}}, "f:template": {"f:spec": {"f:containers": {"k:{\"name\":\"c\"}": {".": {}, "f:args": {}, "f:ports": {"k:{\"containerPort\":80,\"protocol\":\"TCP\"}": {"f:name": {}}}}}}}}, "f:metadata": {"f:finalizers": {"v:\"a\"": {}}}}},
+		{manager: kubectl, operation: Update, time: "2026-01-02T00:00:00Z", fieldsType: FieldsV1, fieldsV1: {"f:spec": {"f:replicas": {}, "f:selector": {}, "f:strategy": {".": {}, "f:type": {}}}}},
 		{manager: broken, operation: Update, fieldsType: FieldsV1, fieldsV1: {"x": {}}}]}}`)
 	managers := fielddiff.ManagersOf(live)
 	field := func(names ...string) (path fielddiff.Path) {
@@ -105,6 +105,7 @@ func TestManagers(t *testing.T) {
 		want string
 	}{
 		{field("spec", "replicas"), "kubectl 2026-01-02"}, {field("spec", "strategy", "type"), "kubectl 2026-01-02"}, {field("spec", "strategy"), "kubectl 2026-01-02"},
+		{field("spec", "selector", "x"), "helm 2026-01-01"}, {field("spec", "selector", "y"), "kubectl 2026-01-02"},
 		{field("spec", "strategy", "other"), " 0001-01-01"}, {field("spec", "paused"), " 0001-01-01"}, {container, "helm 2026-01-01"}, {port, "helm 2026-01-01"},
 		{append(container[:len(container):len(container)], fielddiff.Element{Name: "args"}, fielddiff.Element{Kind: fielddiff.Index, Index: 1}), "helm 2026-01-01"},
 		{append(field("metadata", "finalizers"), fielddiff.Element{Kind: fielddiff.Value, Value: "a"}), "helm 2026-01-01"},

@@ -41,24 +41,32 @@ func ManagersOf(live *unstructured.Unstructured) *Managers {
 // the object. The manager is empty and the time zero if this is not known, for example because
 // the field has been removed.
 func (m *Managers) Of(path Path) (manager string, at time.Time) {
+	best := 0
 	for i, set := range m.sets {
-		if set == nil || !owns(set, path) {
+		depth := 0
+		if set != nil {
+			depth = owns(set, path)
+		}
+		if depth == 0 || depth < best {
 			continue
 		}
 		changed := time.Time{}
 		if t := m.entries[i].Time; t != nil {
 			changed = t.UTC()
 		}
-		if manager == "" || changed.After(at) {
-			manager, at = m.entries[i].Manager, changed
+		// A client that has set the field itself counts more than one that has set what contains it: the times of
+		// both have only seconds.
+		if depth > best || changed.After(at) {
+			best, manager, at = depth, m.entries[i].Manager, changed
 		}
 	}
 	return manager, at
 }
 
-// owns reports whether a set of managed fields contains the field at path, something below it, or
-// a list or map above it that is managed as a whole.
-func owns(set *fieldpath.Set, path Path) bool {
+// owns returns how much of path a set of managed fields contains, as a number of elements: all of them if it contains the
+// field at path or something below it, fewer if it contains a list or map above it as a whole, and 0 if it contains none
+// of these.
+func owns(set *fieldpath.Set, path Path) int {
 	for i, e := range path {
 		found, isMember := false, false
 		var below *fieldpath.Set
@@ -69,14 +77,14 @@ func owns(set *fieldpath.Set, path Path) bool {
 			}
 		})
 		switch {
+		case !found && isMember, found && i == len(path)-1:
+			return i + 1
 		case !found:
-			return isMember
-		case i == len(path)-1:
-			return true
+			return 0
 		}
 		set = below
 	}
-	return false
+	return 0
 }
 
 // matches reports whether the element selects what pe, an element of managed fields, selects. The
