@@ -196,12 +196,12 @@ test-race: ## Run the unit tests with the race detector
 
 .PHONY: test-e2e
 test-e2e: build stock helm4 controller devcluster ## Run the end-to-end tests on their own dev clusters
-	cd test && BINARIES=$(BIN) $(GO_TEST_BINARIES) $(if $(RUN),,-skip '$(RACE_PATTERN)') -parallel 16 -timeout 25m $(E2E_PACKAGES)
+	cd test && BINARIES=$(BIN) $(GO_TEST_BINARIES) $(if $(RUN),,-skip '$(RACE_PATTERN)') -parallel 8 -timeout 25m $(E2E_PACKAGES)
 
 # "make soak" runs all of them.
 .PHONY: test-e2e-crd
 test-e2e-crd: build stock devcluster ## Run some end-to-end tests with releases that are stored as objects
-	cd test && HELM_DRIVER=crd BINARIES=$(BIN) $(GO_TEST_BINARIES) -run '$(or $(RUN),$(CRD_TESTS))' -parallel 16 -timeout 25m ./e2e/recovery
+	cd test && HELM_DRIVER=crd BINARIES=$(BIN) $(GO_TEST_BINARIES) -run '$(or $(RUN),$(CRD_TESTS))' -parallel 8 -timeout 25m ./e2e/recovery
 
 # If helm is killed, or no test checks its exit code, the reports of the race detector are
 # only in the files of log_path.
@@ -211,7 +211,7 @@ test-e2e-race: race devcluster ## Run the tests of RACE_TESTS with the race dete
 		{ echo "RACE_TESTS contains $$name, which does not exist: replace it with the tests that cover the same" >&2; exit 1; }; done
 	rm -f $(BIN)/race/report.*
 	cd test && BINARIES=$(BIN)/race GORACE=log_path=$(BIN)/race/report \
-		$(GO_TEST_RACE) -run '$(or $(RUN),$(RACE_PATTERN))' -parallel 16 -timeout 25m $(RACE_PACKAGES)
+		$(GO_TEST_RACE) -run '$(or $(RUN),$(RACE_PATTERN))' -parallel 8 -timeout 25m $(RACE_PACKAGES)
 	@! cat $(BIN)/race/report.* 2>/dev/null
 
 # The results of stock Helm are reused from the last run in which both binaries agreed,

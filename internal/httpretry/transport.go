@@ -106,6 +106,11 @@ func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 // WrappedRoundTripper returns Base. It lets client-go find the wrapped round tripper.
 func (t *Transport) WrappedRoundTripper() http.RoundTripper { return t.Base }
 
+// CancelRequest does nothing, because RoundTrip ends when the context of the request does.
+// Without it, client-go would write to stderr that requests cannot be canceled when a request
+// takes longer than the timeout of its client.
+func (*Transport) CancelRequest(*http.Request) {}
+
 // retrier sends one request, and retries it. It holds the state of the retries.
 type retrier struct {
 	*Transport

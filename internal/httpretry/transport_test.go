@@ -4,6 +4,7 @@
 package httpretry
 
 import (
+	"bytes"
 	"context"
 	"crypto/x509"
 	"errors"
@@ -22,6 +23,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/transport"
+	"k8s.io/klog/v2"
+	"k8s.io/klog/v2/textlogger"
 )
 
 // step is how a fakeServer reacts to one request: a response, or an error of the connection.
@@ -330,6 +334,26 @@ func TestRetriedByOneTransport(t *testing.T) {
 		}
 		if elapsed := p.times[2].Sub(p.times[1]); elapsed < 80*time.Millisecond {
 			t.Errorf("both transports retried: after %s", elapsed)
+		}
+	})
+}
+
+// TestClientTimeout checks that nothing is logged when the timeout of a client ends a request:
+// the log of client-go is what the user sees on stderr.
+func TestClientTimeout(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var logged bytes.Buffer
+		klog.SetLogger(textlogger.NewLogger(textlogger.NewConfig(textlogger.Output(&logged))))
+		defer klog.ClearLogger()
+		base := &Transport{Base: &fakeServer{steps: []step{{takes: -1}}}, ServerState: new(ServerState).MarkReached()}
+		client := &http.Client{Transport: transport.NewUserAgentRoundTripper("helm", base), Timeout: time.Second}
+		response, err := client.Get("http://server")
+		if err == nil {
+			_ = response.Body.Close()
+			t.Error("the request did not time out")
+		}
+		if logged.Len() > 0 {
+			t.Errorf("logged:\n%s", logged.String())
 		}
 	})
 }
