@@ -19,7 +19,9 @@ import (
 
 const (
 	helms = "helm.sh/helm/v3/pkg/"
-	ours  = "github.com/ordered-helm/helm/pkg/"
+	ours  = module + "pkg/"
+	// module is the prefix of our packages.
+	module = "github.com/ordered-helm/helm/"
 )
 
 // TestPackagesMatchHelmAPI checks that our packages have every exported name of Helm's
@@ -191,7 +193,28 @@ func (c *comparison) text(t types.Type) string {
 		}
 		return p.Path()
 	})
+	for name, target := range c.aliases() {
+		text = strings.ReplaceAll(text, target, name)
+	}
 	return strings.ReplaceAll(strings.ReplaceAll(text, "=.", ""), "interface{}", "any")
+}
+
+// aliases returns the types of our other packages by the names that our package gives them, which are their names for
+// those who use the package.
+func (c *comparison) aliases() map[string]string {
+	aliases := map[string]string{}
+	for _, name := range c.ours.Scope().Names() {
+		object, isType := c.ours.Scope().Lookup(name).(*types.TypeName)
+		if !isType || !object.IsAlias() {
+			continue
+		}
+		if target, isNamed := types.Unalias(object.Type()).(*types.Named); isNamed && target.Obj().Name() == name && target.TypeArgs().Len() == 0 {
+			if path := target.Obj().Pkg().Path(); strings.HasPrefix(path, module) {
+				aliases[name] = path + "." + name
+			}
+		}
+	}
+	return aliases
 }
 
 func unnamed(s *types.Signature) *types.Signature {
