@@ -75,7 +75,7 @@ func (c Comparison) Run(ctx context.Context, list kube.ResourceList) ([]Differen
 			if err != nil {
 				differences[i] = Difference{Info: info, State: Unknown, Err: unreadable(info, err)}
 			} else {
-				differences[i] = c.compare(info, live[info])
+				differences[i] = c.Compare(info, live[info])
 			}
 			return nil
 		})
@@ -100,8 +100,9 @@ func kindGone(apiVersion, kind string) error {
 	return fmt.Errorf("the cluster does not serve the kind %s of %s: install its definition, or remove the object from the chart", kind, apiVersion)
 }
 
-// compare compares an object with live, the object in the cluster; nil if it does not exist.
-func (c Comparison) compare(info *object.Info, live *unstructured.Unstructured) Difference {
+// Compare compares an object with live, the object in the cluster; nil if it does not exist. It sends
+// no requests.
+func (c Comparison) Compare(info *object.Info, live *unstructured.Unstructured) Difference {
 	d := Difference{Info: info, State: Unchanged, Live: live}
 	rules := c.Ignore.For(ruleObject(info))
 	switch {

@@ -73,9 +73,13 @@ func writeObject(out io.Writer, o drift.Object) {
 	}
 	fmt.Fprintln(out)
 	for _, f := range o.Fields {
-		fmt.Fprintf(out, "      %s: %s%s\n", f.Path, values(f), changedBy(f))
+		fmt.Fprintf(out, "      %s\n", Field(f))
 	}
 }
+
+// Field returns what differs in a field and who has changed it, as in
+// "spec.replicas: declared 3, is 5 (kubectl-edit, 2026-11-27 20:51 UTC)".
+func Field(f drift.Field) string { return f.Path + ": " + values(f) + changedBy(f) }
 
 // values returns the values of a field, as in "declared 3, is 5".
 func values(f drift.Field) string {

@@ -347,7 +347,11 @@ func TestClientTimeout(t *testing.T) {
 		defer klog.ClearLogger()
 		base := &Transport{Base: &fakeServer{steps: []step{{takes: -1}}}, ServerState: new(ServerState).MarkReached()}
 		client := &http.Client{Transport: transport.NewUserAgentRoundTripper("helm", base), Timeout: time.Second}
-		response, err := client.Get("http://server")
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://server", http.NoBody)
+		if err != nil {
+			t.Fatal(err)
+		}
+		response, err := client.Do(request)
 		if err == nil {
 			_ = response.Body.Close()
 			t.Error("the request did not time out")

@@ -178,6 +178,9 @@ func (inv *Inventory) Find(info *object.Info) *object.Info {
 	return inv.byID[object.IDOf(info)]
 }
 
+// Base returns the revision that Helm compares the new one with.
+func (inv *Inventory) Base() *release.Release { return inv.base }
+
 // IsOfBase reports whether an object is declared by the revision that Helm compares the new
 // one with.
 func (inv *Inventory) IsOfBase(id sequencer.ID) bool { return inv.ofBase[id] }

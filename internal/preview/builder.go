@@ -34,6 +34,7 @@ const (
 	noteChangedKind  = "the definition of its kind is changed by this release, so the result can differ"
 	noteNewNamespace = "its namespace is created by this release"
 	noteReplaced     = "unchanged, but replaced (--force)"
+	noteMissing      = "revision %d has deployed it, but it no longer exists"
 	noteStatusOnly   = "only fields that the diff omits are changed, such as the status"
 )
 
@@ -187,6 +188,7 @@ func (b *Builder) addNodes(ctx context.Context, run *deploy.Run, dryRuns []objec
 			result = newObject(t.Info, Create)
 			result.Note = noteFailedJob
 		}
+		b.addDrift(run, t, &result)
 		results[t.Info] = result
 	}
 	for _, n := range run.Nodes() {

@@ -24,6 +24,7 @@ type change struct {
 	info          *object.Info
 	before, after *unstructured.Unstructured
 	redactor      *redact.Redactor
+	overwritten   overwritten
 }
 
 // Ignore makes the preview ignore the changes of fields that match the rules of a file
@@ -38,15 +39,15 @@ func (p *Preview) Ignore(file *ignorefile.File) error {
 		}
 		rules := file.For(ignorefile.Object{Group: group, Kind: o.Kind, Namespace: o.Namespace, Name: o.Name, Labels: o.labels})
 		if err == nil && len(rules) > 0 && o.Action == Change && o.change != nil {
-			err = o.ignore(rules)
+			err = o.ignore(file, rules)
 		}
 	})
 	p.summarize()
 	return err
 }
 
-// ignore makes the object ignore changes of fields.
-func (o *Object) ignore(rules ignorefile.Rules) error {
+// ignore makes the object ignore changes of the fields that match rules, those of file about the object.
+func (o *Object) ignore(file *ignorefile.File, rules ignorefile.Rules) error {
 	live, planned := contentWithoutServerFields(o.change.before), contentWithoutServerFields(o.change.after)
 	managers := fielddiff.ManagersOf(o.change.before)
 	remaining, ignored := 0, 0
@@ -71,5 +72,6 @@ func (o *Object) ignore(rules ignorefile.Rules) error {
 		return fmt.Errorf("%s: %w", object.Describe(o.change.info), err)
 	}
 	o.Diff = unifiedDiff(o.live, o.planned, defaultContext)
+	o.Drift = o.change.overwritten.fields(file)
 	return nil
 }

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/ordered-helm/helm/internal/drift"
 	"github.com/ordered-helm/helm/internal/hookorder"
 	"github.com/ordered-helm/helm/internal/objectwriter"
 )
@@ -95,6 +96,9 @@ type Object struct {
 	// Diff is a unified diff of the YAML of the object, for the action Change. It omits
 	// fields that the server maintains, and masks the contents of Secrets.
 	Diff string `json:"diff,omitempty"`
+	// Drift contains the fields that somebody else has changed since the deployed revision, and that the
+	// operation would change, for the actions Change and Recreate. The contents of Secrets are masked.
+	Drift []drift.Field `json:"drift,omitempty"`
 	// Note is additional information for the user; it can be empty.
 	Note string `json:"note,omitempty"`
 	// Error is the error of the server, for the action Fail.

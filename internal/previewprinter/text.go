@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ordered-helm/helm/internal/driftprinter"
 	"github.com/ordered-helm/helm/internal/hooktext"
 	"github.com/ordered-helm/helm/internal/preview"
 	"github.com/ordered-helm/helm/internal/terminalsafe"
@@ -148,6 +149,9 @@ func (out *printer) objects(objects []preview.Object) {
 		} else {
 			out.failed[o.Error] = o.Kind + "/" + o.Name
 			indent(out, withoutMiddle(o.Error))
+		}
+		for _, f := range o.Drift {
+			indent(out, "drift: "+driftprinter.Field(f))
 		}
 		indent(out, withoutHeader(o.Diff))
 	}

@@ -10,6 +10,7 @@ import (
 
 	"helm.sh/helm/v3/pkg/release"
 
+	"github.com/ordered-helm/helm/internal/drift"
 	"github.com/ordered-helm/helm/internal/hookorder"
 	"github.com/ordered-helm/helm/internal/preview"
 	"github.com/ordered-helm/helm/internal/previewprinter"
@@ -17,12 +18,13 @@ import (
 )
 
 func example() *preview.Preview {
+	drifted := []drift.Field{{Path: "data.a", Declared: "x", Live: "a", Manager: "kubectl-edit"}, {Path: "data.b", Declared: "y"}}
 	return &preview.Preview{
 		Release: "shop", Namespace: "prod", Operation: "upgrade", Revision: 3, Ordered: true,
 		First: []preview.Object{{Action: preview.Create, Kind: "Namespace", Name: "prod"}},
 		Nodes: []preview.Node{
 			{Node: "shop:base", Objects: []preview.Object{
-				{Action: preview.Change, Kind: "ConfigMap", Namespace: "prod", Name: "a", Diff: "--- live\n+++ planned\n@@ -1 +1 @@\n-a\n+b\n"},
+				{Action: preview.Change, Kind: "ConfigMap", Namespace: "prod", Name: "a", Drift: drifted, Diff: "--- live\n+++ planned\n@@ -1 +1 @@\n-a\n+b\n"},
 				{Action: preview.Fail, Kind: "Deployment", Namespace: "prod", Name: "web", Error: "refused:\nimmutable"},
 				{Action: preview.Recreate, Kind: "Job", Namespace: "prod", Name: "migrate", Note: "spec.template is immutable"},
 			}},
@@ -50,6 +52,8 @@ pre-upgrade hooks
 
 shop:base
   ~ change ConfigMap/a in prod
+      drift: data.a: declared x, is a (kubectl-edit)
+      drift: data.b: declared y, is missing
       @@ -1 +1 @@
       -a
       +b
