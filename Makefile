@@ -63,6 +63,11 @@ GO_TEST  = go test -p $(JOBS) -vet=off $(if $(FRESH),-count=1 -shuffle=on) $(if 
 GO_TEST_BINARIES = CGO_ENABLED=0 go test -p $(JOBS) -vet=off -trimpath -buildvcs=false -count=1 -shuffle=on $(if $(RUN),-run '$(RUN)')
 GO_TEST_RACE     = go test -p $(JOBS) -vet=off $(RACE) -count=1 -shuffle=on
 
+# The tests of these packages compute a lot, and do little concurrently. The race detector makes
+# them more than ten times slower, so that only "make soak" runs them with it.
+COMPUTING = chartloader chunkedsecret luasandbox orderrecord releaselist releaseparts removal render sequencer
+NOT_COMPUTING = $$(go list ./... | grep -vE '/internal/($(subst $() ,|,$(COMPUTING)))$$')
+
 # The packages of the module test that start neither helm nor a cluster.
 IN_PROCESS_PACKAGES = ./bench/... ./certificates ./chartserver ./fault ./ociregistry ./signing
 E2E_PACKAGES        = $$(go list ./... | grep -vE '/test/(parity|api|bench|certificates|chartserver|fault|ociregistry|signing|tools)(/|$$)')
@@ -189,8 +194,9 @@ test-unit: ## Run the unit tests without the race detector: a quick check while 
 	$(GO_TEST) ./...
 
 .PHONY: test-race
-test-race: ## Run the unit tests with the race detector
-	$(GO_TEST) $(RACE) ./...
+test-race: ## Run the unit tests, most of them with the race detector
+	$(GO_TEST) $(RACE) $(NOT_COMPUTING)
+	CGO_ENABLED=0 $(GO_TEST) -trimpath $(addprefix ./internal/,$(COMPUTING))
 	cd $(CONTROLLER) && $(CONTROLLER_WORK) $(GO_TEST) $(RACE) ./...
 	cd test && $(GO_TEST_RACE) $(if $(RUN),-run '$(RUN)') $(IN_PROCESS_PACKAGES)
 
@@ -232,6 +238,7 @@ soak: build stock helm4 controller devcluster ## Kill 200 operations at random m
 	cd test && HELM_DRIVER=crd ORDERED_HELM_KILLS=200 BINARIES=$(BIN) go test -count=1 -v -parallel 4 -timeout 90m -run TestKilledAtAnyTime ./e2e/recovery
 	cd test && HELM_DRIVER=crd BINARIES=$(BIN) go test -count=1 -parallel 16 -timeout 60m $(CRD_PACKAGES)
 	cd test && ORDERED_HELM_CONTROLLER_KILLS=100 BINARIES=$(BIN) go test -count=1 -v -timeout 30m -run TestKilledController ./e2e/controller
+	$(GO_TEST) $(RACE) -count=1 -timeout 60m $(addprefix ./internal/,$(COMPUTING))
 	cd test && ORDERED_HELM_VARIANTS=1 BINARIES=$(BIN) go test -count=1 -parallel 16 -timeout 60m $(VARIANT_PACKAGES)
 	cd test && ORDERED_HELM_SOAK=10m BINARIES=$(BIN) go test -count=1 -v -timeout 10m -run TestAttacksUnderLoad ./scripts
 	cd test && ORDERED_HELM_SOAK=10m BINARIES=$(BIN) go test -count=1 -v -timeout 30m ./soak

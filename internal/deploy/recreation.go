@@ -10,6 +10,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/ordered-helm/helm/internal/annotation"
 	"github.com/ordered-helm/helm/internal/object"
 	"github.com/ordered-helm/helm/internal/recreation"
 	"github.com/ordered-helm/helm/internal/sequencer"
@@ -57,7 +58,7 @@ func (r *Run) checkOnImmutable() error {
 		if !isUnstructured {
 			continue
 		}
-		if err := recreation.CheckAnnotation(declared); err != nil {
+		if _, err := annotation.ReadOnImmutable(declared.Object); err != nil {
 			return fmt.Errorf("%s: %w", object.Describe(info), err)
 		}
 	}

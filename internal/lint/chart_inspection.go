@@ -109,7 +109,7 @@ func orderKeywords() []string {
 	return []string{
 		"helm.sh/layer", "helm.sh/resource-group", "helm.sh/readiness", "helm.sh/depend", "depends-on.helm.sh", "helm.sh/external",
 		"helm.sh/sequencing", "hooks-in-parallel", annotation.HookModeField, annotation.DependsOnField, "hook-delete-timeout", "hook-policy", "crd-install", "test-failure",
-		"hook-scope", annotation.HookScopeField, "helm.sh/deploy",
+		"hook-scope", annotation.HookScopeField, "helm.sh/deploy", annotation.OnImmutable,
 	}
 }
 

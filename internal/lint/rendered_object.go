@@ -158,6 +158,9 @@ func (i *chartInspection) checkObject(o *renderedObject) {
 	if o.index == 0 {
 		i.checkHook(o, texts)
 	}
+	if _, err := annotation.ReadOnImmutable(o.resource); err != nil { // nothing for a hook, of which o.resource is nil
+		i.add(rule.InvalidOnImmutable, i.position(o, annotation.OnImmutable), fmt.Sprintf("%s: %v", o, err))
+	}
 }
 
 // checkAnnotation adds findings about one annotation, independently of the others. v is the

@@ -256,6 +256,18 @@ var violations = []violation{
 		mend: [3]string{"templates/b.yaml", "layers: c", "layers: c,a"},
 	},
 	{
+		name:  "invalid-on-immutable in a ConfigMap that can be changed",
+		files: map[string]string{"Chart.yaml": flat, "templates/a.yaml": configMap("a", "helm.sh/on-immutable: recreate")},
+		want:  []string{"error invalid-on-immutable templates/a.yaml:6:5"}, says: "is only for Jobs, Pods, and ConfigMaps and Secrets with immutable: true",
+		mend: [3]string{"templates/a.yaml", "metadata:", "immutable: true\nmetadata:"},
+	},
+	{
+		name:  "invalid-on-immutable with another value",
+		files: map[string]string{"Chart.yaml": flat, "templates/a.yaml": configMap("a", "helm.sh/on-immutable: replace") + "immutable: true\n"},
+		want:  []string{"error invalid-on-immutable templates/a.yaml:6:5"}, says: `must be "recreate"`,
+		mend: [3]string{"templates/a.yaml", "replace", "recreate"},
+	},
+	{
 		name:  "malformed-duration",
 		files: map[string]string{"Chart.yaml": v3, "templates/a.yaml": configMap("a", "helm.sh/layer: a", "helm.sh/readiness-timeout: 30") + "---\n" + configMap("b")},
 		want:  []string{"error malformed-duration templates/a.yaml:7:5"}, says: "must be a duration",

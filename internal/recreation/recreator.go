@@ -14,6 +14,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/ordered-helm/helm/internal/annotation"
 	"github.com/ordered-helm/helm/internal/cluster"
 	"github.com/ordered-helm/helm/internal/event"
 	"github.com/ordered-helm/helm/internal/failure"
@@ -91,7 +92,8 @@ func (r *Recreator) plan(ctx context.Context, info *object.Info, live *unstructu
 		return Plan{}
 	}
 	id := object.IDOf(info)
-	p := Plan{Reason: Reason(declared, live, rejected), Allowed: r.Rules.Allow(id) || isDeclared(declared)}
+	isDeclared, _ := annotation.ReadOnImmutable(declared.Object) // an invalid value was reported before
+	p := Plan{Reason: Reason(declared, live, rejected), Allowed: r.Rules.Allow(id) || isDeclared}
 	if p.Reason != "" && p.Allowed {
 		p.Err = r.check(ctx, info, live)
 	}

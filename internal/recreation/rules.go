@@ -13,11 +13,6 @@ import (
 	"slices"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
-
-	"github.com/ordered-helm/helm/internal/annotation"
-	"github.com/ordered-helm/helm/internal/field"
 	"github.com/ordered-helm/helm/internal/kind"
 	"github.com/ordered-helm/helm/internal/sequencer"
 )
@@ -92,38 +87,4 @@ func (rules Rules) CheckUse(objects []sequencer.ID) (warnings []string, err erro
 		}
 	}
 	return warnings, errors.Join(problems...)
-}
-
-// CheckAnnotation returns an error if an object declares helm.sh/on-immutable with a value that does not exist, or
-// although it is of a kind for which only the user can allow it.
-func CheckAnnotation(declared *unstructured.Unstructured) error {
-	value, isSet := declared.GetAnnotations()[annotation.OnImmutable]
-	reason := ""
-	switch {
-	case !isSet:
-		return nil
-	case value != annotation.OnImmutableRecreate:
-		reason = `must be "recreate"`
-	case !mayDeclare(declared):
-		reason = "is only for Jobs, Pods, and ConfigMaps and Secrets with immutable: true; the user can allow it for others"
-	default:
-		return nil
-	}
-	return &annotation.ValueError{Key: annotation.OnImmutable, Value: value, Reason: reason}
-}
-
-// mayDeclare reports whether the chart can allow that an object is recreated.
-func mayDeclare(declared *unstructured.Unstructured) bool {
-	switch declared.GroupVersionKind().GroupKind() {
-	case schema.GroupKind{Group: "batch", Kind: "Job"}, schema.GroupKind{Kind: "Pod"}:
-		return true
-	case schema.GroupKind{Kind: "ConfigMap"}, schema.GroupKind{Kind: "Secret"}:
-		return field.Bool(declared.Object, "immutable")
-	}
-	return false
-}
-
-// isDeclared reports whether an object validly declares helm.sh/on-immutable: recreate.
-func isDeclared(declared *unstructured.Unstructured) bool {
-	return declared.GetAnnotations()[annotation.OnImmutable] == annotation.OnImmutableRecreate && mayDeclare(declared)
 }

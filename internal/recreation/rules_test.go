@@ -82,32 +82,3 @@ func TestUnusedRules(t *testing.T) {
 		}
 	}
 }
-
-// TestCheckAnnotation checks in which objects a chart can allow their recreation.
-func TestCheckAnnotation(t *testing.T) {
-	const notAllowed = "is only for Jobs"
-	for _, tt := range []struct{ head, more, value, want string }{
-		{"apiVersion: batch/v1\nkind: Job", "", "recreate", ""},
-		{"apiVersion: v1\nkind: Pod", "", "recreate", ""},
-		{"apiVersion: v1\nkind: ConfigMap", "immutable: true", "recreate", ""},
-		{"apiVersion: v1\nkind: Secret", "immutable: true", "recreate", ""},
-		{"apiVersion: v1\nkind: Secret", "immutable: false", "recreate", notAllowed},
-		{"apiVersion: v1\nkind: ConfigMap", "", "recreate", notAllowed},
-		{"apiVersion: apps/v1\nkind: StatefulSet", "", "recreate", notAllowed},
-		{"apiVersion: example.com/v1\nkind: Job", "", "recreate", notAllowed},
-		{"apiVersion: batch/v1\nkind: Job", "", "Recreate", `must be "recreate"`},
-		{"apiVersion: batch/v1\nkind: Job", "", "''", `must be "recreate"`},
-	} {
-		o := parse(t, tt.head+"\nmetadata: {name: a, annotations: {helm.sh/on-immutable: "+tt.value+"}}\n"+tt.more)
-		err := CheckAnnotation(o)
-		if (err == nil) != (tt.want == "") || err != nil && !strings.Contains(err.Error(), tt.want) {
-			t.Errorf("%s, %s: got %v, want %q", tt.head, tt.value, err, tt.want)
-		}
-		if got := isDeclared(o); got != (tt.want == "") {
-			t.Errorf("%s, %s: declared %t", tt.head, tt.value, got)
-		}
-	}
-	if err := CheckAnnotation(parse(t, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}")); err != nil {
-		t.Error(err)
-	}
-}

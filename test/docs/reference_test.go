@@ -418,6 +418,7 @@ func TestFilesInArchives(t *testing.T) {
 	copied := strings.Fields(regexp.MustCompile(`(?m)^\tcp -R (.*) "dist/\$name/"$`).FindString(read(t, "scripts/dist.sh")))
 	for name, file := range map[string]string{
 		"definition of the kind Chart": "docs/crds/charts.helm.sh.yaml", "JSON schema of order files": "docs/schemas/order.schema.json",
+		"JSON schema of ignore files": "docs/schemas/ignore.schema.json",
 	} {
 		t.Run(name, func(t *testing.T) {
 			read(t, file)

@@ -125,7 +125,7 @@ var (
 	}
 )
 
-// Rules about readiness.
+// Rules about readiness, and about changes that are impossible.
 var (
 	CustomReadiness = Rule{
 		"custom-resource-readiness", Warning, "a custom resource with dependents does not say when it is ready",
@@ -142,6 +142,10 @@ var (
 	MalformedExpression = Rule{
 		"malformed-expression", Error, "a readiness expression cannot be parsed",
 		"Use a path, an operator and a value, as in {.succeeded} >= 1.",
+	}
+	InvalidOnImmutable = Rule{
+		"invalid-on-immutable", Error, "helm.sh/on-immutable has an unknown value, or a resource cannot declare it",
+		"Use recreate, for a Job, a Pod, or a ConfigMap or Secret with immutable: true. For others, users have --recreate.",
 	}
 	ReadinessTimeoutLong = Rule{
 		"readiness-timeout-too-long", Warning, "a readiness timeout is longer than the default timeout of a whole operation",
@@ -267,7 +271,7 @@ func All() []Rule {
 		AnnotationNotString, ApplicationAsLibrary, ConflictingSpellings, ConflictingSchemas, CustomReadiness, DependencyCycle,
 		DuplicateObject, ExpressionPath, ExternalTimeoutLong, FailedHandler, FixedExternalDependency, HookSequencing, IgnoredOrderFile, IgnoredScriptFile, IgnoredHandler,
 		InvalidChartField, InvalidExternalDependency, InvalidHook, InvalidHookMode, InvalidHookScope,
-		InvalidLayerName, InvalidOrderFile, InvalidScript, InvalidPermissions, InvalidSchema, LateHook, LateRoleBinding, LayerUnreached, LibraryText, MalformedDuration, MalformedExpression,
+		InvalidLayerName, InvalidOnImmutable, InvalidOrderFile, InvalidScript, InvalidPermissions, InvalidSchema, LateHook, LateRoleBinding, LayerUnreached, LibraryText, MalformedDuration, MalformedExpression,
 		MalformedValue, MisplacedKey, NonCanonicalChart, ReadinessTimeoutLong, RemovedChartField, PermissionNotRequested, ScriptsNotEnabled, ScriptsNotRun, SelfDependency, SequencingNotEnabled,
 		TwoSlashKey, UnknownKey, UnknownLayer, UnknownSubchart, UnmatchedOrderRule, UnmeetableNeed, UnusedPermission,
 		SchemaReference, WaitForFirstConsumer,
