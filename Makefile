@@ -77,7 +77,7 @@ CRD_TESTS    = ^(TestKilledAtAnyTime|TestKilledBeforeFirstRevision|TestHooksOfTw
 CRD_PACKAGES = $(addprefix ./e2e/,recovery faults lifecycle ordering hooks hookorder interference random readiness requests secrets output)
 
 # The packages with tests that run only in soak (harness.Variant).
-VARIANT_PACKAGES = ./helm4 $(addprefix ./e2e/,hooks interference interop largereleases lifecycle migration secrets storage)
+VARIANT_PACKAGES = ./helm4 $(addprefix ./e2e/,faults hooks hookscope interference interop largereleases lifecycle migration secrets storage)
 
 # The tools that call helm, which test-tools runs with bin/helm.
 OTHER_TOOLS = chart-testing helm-diff helm-unittest helmfile

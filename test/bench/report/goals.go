@@ -64,12 +64,17 @@ func goals() []goal {
 		{"Small release without an order: releases as objects ÷ in Secrets, the worst step", fmt.Sprintf("≤ %.2f", maxStorageRatio), func(r Results) verdict { return storageCost(r, UnorderedStorageName) }},
 		atMost(2, "Release of 20 MiB: install as objects ÷ its bytes by hand", ratioOf{LargeReleaseName, Install, []string{Objects}, []string{Hand}}),
 		atMost(0.50, "200 HelmRequests until all are ready ÷ 200 runs of `install` in eight processes", ratioOf{ControllerName, Install, []string{Controller}, []string{Objects}}),
-		controllerGoal("Controller: median time from a change of a HelmRequest to the first write of the release", ControllerName, FirstWrite, func(r Row) (string, bool) {
+		stepGoal("Controller: median time from a change of a HelmRequest to the first write of the release", "< 200 ms", stepOf{ControllerName, FirstWrite, Controller}, func(r Row) (string, bool) {
 			return fmt.Sprintf("%.0f ms", 1000*r.seconds()), r.seconds() < maxFirstWrite.Seconds()
-		}, "< 200 ms"),
-		controllerGoal("Controller: memory with 1,000 unchanged HelmRequests", IdleControllerName, Idle, func(r Row) (string, bool) {
+		}),
+		stepGoal("Controller: memory with 1,000 unchanged HelmRequests", "< 200 MiB", stepOf{IdleControllerName, Idle, Controller}, func(r Row) (string, bool) {
 			return fmt.Sprintf("%.0f MiB", r.Peak), r.Peak < maxIdleMemory
-		}, "< 200 MiB"),
+		}),
+		atMost(2, "`drift` of 5,000 objects ÷ listing and decoding them", ratioOf{DriftName, Drift, []string{Ours}, []string{Hand}}),
+		atMost(1.20, "1,000 unchanged objects: `upgrade --only-if-changed` ÷ `plan`", ratioOf{UnchangedName, Unchanged, []string{OnlyIfChanged}, []string{Plan}}),
+		stepGoal("Saved plan of 5,000 objects: time to read and verify it, without that of the server", "< 500 ms", stepOf{SavedPlanName, Verify, Ours}, func(r Row) (string, bool) {
+			return fmt.Sprintf("%.0f ms", 1000*r.seconds()), r.seconds() < maxVerify.Seconds()
+		}),
 		atMostWithoutHand(0.35, "kube-prometheus-stack, install, without its two Jobs: ours ÷ stock", StackName, Install),
 		{"`template` of charts of the format helm.sh/v3, CPU time: ÷ the same flat charts, the worst step", fmt.Sprintf("≤ %.2f", maxFormatRatio), formatCost},
 		atMostCPU(1.05, "`template` of one object, without scripts, CPU time: ours ÷ stock", ScriptsName, ScriptsStep(1)),
@@ -189,12 +194,17 @@ const (
 	// maxIdleMemory the maximum memory of the controller, in MiB.
 	maxFirstWrite = 200 * time.Millisecond
 	maxIdleMemory = 200
+	// maxVerify is the maximum time in which a saved plan is read and verified.
+	maxVerify = 500 * time.Millisecond
 )
 
-// controllerGoal returns a goal about one step of the controller.
-func controllerGoal(name, workload, step string, evaluate func(Row) (measured string, met bool), limit string) goal {
+// stepOf identifies a step of a workload with a tool.
+type stepOf struct{ workload, step, tool string }
+
+// stepGoal returns a goal about one step.
+func stepGoal(name, limit string, of stepOf, evaluate func(Row) (measured string, met bool)) goal {
 	return goal{name, limit, func(r Results) verdict {
-		row, found := r[workload].row(step, Controller)
+		row, found := r[of.workload].row(of.step, of.tool)
 		if !found {
 			return verdict{}
 		}

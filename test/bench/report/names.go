@@ -27,6 +27,10 @@ const (
 
 	ControllerName     = "controller"
 	IdleControllerName = "controller-idle"
+
+	DriftName     = "drift"
+	UnchangedName = "unchanged"
+	SavedPlanName = "saved-plan"
 )
 
 // ChainName returns the name of the workload of n Deployments in a chain.
@@ -57,6 +61,7 @@ func ObjectsName(n int) string { return fmt.Sprintf("objects-%d", n) }
 func inOrder() []string {
 	return []string{
 		ChainName(10), ChainName(30), ChainName(100), SubchartsName, FanOutName, HooksName(20), HooksName(200),
-		ObjectsName(100), ObjectsName(1000), ObjectsName(5000), WaitName, ListName, ListObjectsName, HistoryName, StorageName, UnorderedStorageName, LargeReleaseName, ControllerName, IdleControllerName, StackName, RenderName, FormatName, ScriptsName, StartName,
+		ObjectsName(100), ObjectsName(1000), ObjectsName(5000), WaitName, ListName, ListObjectsName, HistoryName, StorageName, UnorderedStorageName, LargeReleaseName, ControllerName, IdleControllerName,
+		DriftName, UnchangedName, SavedPlanName, StackName, RenderName, FormatName, ScriptsName, StartName,
 	}
 }

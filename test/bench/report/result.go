@@ -23,6 +23,10 @@ const (
 	// changes.
 	FirstWrite = "change to first write"
 	Idle       = "a minute"
+	// Drift is the search for drift, Unchanged an upgrade without changes, and Verify the check of a saved plan.
+	Drift     = "drift"
+	Unchanged = "nothing changed"
+	Verify    = "read and verify"
 
 	Ours    = "ours"
 	Ordered = "ours, ordered"
@@ -33,6 +37,9 @@ const (
 	Scripts = "ours, with scripts"
 	// Objects is ours with the storage driver crd.
 	Objects = "ours, crd"
+	// Plan and OnlyIfChanged are ours, with the command plan, and with upgrade --only-if-changed.
+	Plan          = "ours, plan"
+	OnlyIfChanged = "ours, --only-if-changed"
 	// Controller is the controller.
 	Controller = "controller"
 	Stock      = "stock"
