@@ -237,6 +237,7 @@ soak: build stock helm4 controller devcluster ## Kill 200 operations at random m
 	cd test && ORDERED_HELM_KILLS=200 BINARIES=$(BIN) go test -count=1 -v -parallel 4 -timeout 90m -run TestKilledAtAnyTime ./e2e/recovery
 	cd test && HELM_DRIVER=crd ORDERED_HELM_KILLS=200 BINARIES=$(BIN) go test -count=1 -v -parallel 4 -timeout 90m -run TestKilledAtAnyTime ./e2e/recovery
 	cd test && HELM_DRIVER=crd BINARIES=$(BIN) go test -count=1 -parallel 16 -timeout 60m $(CRD_PACKAGES)
+	cd test && ORDERED_HELM_RANDOM=30 BINARIES=$(BIN) go test -count=1 -parallel 8 -timeout 60m -run 'TestRandom(Operations|Hooks)' ./e2e/random ./e2e/hookorder
 	cd test && ORDERED_HELM_CONTROLLER_KILLS=100 BINARIES=$(BIN) go test -count=1 -v -timeout 30m -run TestKilledController ./e2e/controller
 	$(GO_TEST) $(RACE) -count=1 -timeout 60m $(addprefix ./internal/,$(COMPUTING))
 	cd test && ORDERED_HELM_VARIANTS=1 BINARIES=$(BIN) go test -count=1 -parallel 16 -timeout 60m $(VARIANT_PACKAGES)

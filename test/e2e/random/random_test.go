@@ -23,7 +23,7 @@ const (
 	randomName = "rel"
 	// randomReleases is the default number of releases, randomOperations the number of
 	// operations on each of them.
-	randomReleases, randomOperations = 6, 20
+	randomReleases, randomOperations = 3, 20
 )
 
 // TestRandomOperations runs random operations on random releases with Ordered Helm and stock
