@@ -20,8 +20,8 @@ import (
 	"github.com/ordered-helm/helm/internal/redact"
 )
 
-// overwritten finds the drift of an object that an operation would overwrite.
-type overwritten struct {
+// overwrittenDrift finds the drift of an object that an operation would overwrite.
+type overwrittenDrift struct {
 	// earlier is the object as the deployed revision declares it; nil if it does not.
 	earlier *object.Info
 	// live is the object in the cluster, and planned as it would be after the operation; nil if it is
@@ -37,7 +37,7 @@ func (b *Builder) addDrift(run *deploy.Run, t objectwriter.DryRunResult, o *Obje
 	if inv == nil || !inv.IsOfBase(object.IDOf(t.Info)) || !inv.WasDeployed(t.Info) {
 		return
 	}
-	found := overwritten{earlier: inv.Find(t.Info), live: t.Before, redactor: b.op.Events.Redactor()}
+	found := overwrittenDrift{earlier: inv.Find(t.Info), live: t.Before, redactor: b.op.Events.Redactor()}
 	switch {
 	case o.Action == Create && o.Note == "" && !drift.HasTTLAfterFinished(found.earlier):
 		o.Note = fmt.Sprintf(noteMissing, inv.Base().Version)
@@ -52,7 +52,7 @@ func (b *Builder) addDrift(run *deploy.Run, t objectwriter.DryRunResult, o *Obje
 
 // fields returns the fields that differ in the cluster from what the deployed revision declares, and that the
 // operation would change. It omits those that match a rule of ignore, which can be nil.
-func (o overwritten) fields(ignore *ignorefile.File) []drift.Field {
+func (o overwrittenDrift) fields(ignore *ignorefile.File) []drift.Field {
 	if o.earlier == nil {
 		return nil
 	}
@@ -63,14 +63,14 @@ func (o overwritten) fields(ignore *ignorefile.File) []drift.Field {
 	if o.planned != nil {
 		changes := fielddiff.Compare(contentWithoutServerFields(o.live), contentWithoutServerFields(o.planned), patch.SchemaOf(o.earlier))
 		found.Fields = slices.DeleteFunc(found.Fields, func(f drift.Field) bool {
-			return !slices.ContainsFunc(changes, func(c fielddiff.Difference) bool { return overlap(c.Path.String(), f.Path) })
+			return !slices.ContainsFunc(changes, func(c fielddiff.Difference) bool { return pathsOverlap(c.Path.String(), f.Path) })
 		})
 	}
 	return found.Masked(o.redactor).Fields
 }
 
-// overlap reports whether two paths are equal, or one leads to a field below the other.
-func overlap(a, b string) bool {
+// pathsOverlap reports whether two paths are equal, or one leads to a field below the other.
+func pathsOverlap(a, b string) bool {
 	if len(a) > len(b) {
 		a, b = b, a
 	}

@@ -24,7 +24,7 @@ type change struct {
 	info          *object.Info
 	before, after *unstructured.Unstructured
 	redactor      *redact.Redactor
-	overwritten   overwritten
+	overwritten   overwrittenDrift
 }
 
 // Ignore makes the preview ignore the changes of fields that match the rules of a file
