@@ -4,14 +4,10 @@
 package ignorefile_test
 
 import (
-	"bytes"
-	"os"
 	"testing"
 
-	"github.com/santhosh-tekuri/jsonschema/v6"
-	"sigs.k8s.io/yaml"
-
 	"github.com/ordered-helm/helm/internal/ignorefile"
+	"github.com/ordered-helm/helm/internal/testutil/editorschema"
 )
 
 // TestSchema checks that Parse and the schema for editors accept the same documents. The schema cannot express the
@@ -19,22 +15,7 @@ import (
 //   - "is a JSON schema for editors"
 //   - "It does not check the syntax of paths"
 func TestSchema(t *testing.T) {
-	text, err := os.ReadFile("../../docs/schemas/ignore.schema.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	content, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
-	if err != nil {
-		t.Fatal(err)
-	}
-	compiler := jsonschema.NewCompiler()
-	if err := compiler.AddResource("ignore.schema.json", content); err != nil {
-		t.Fatal(err)
-	}
-	schema, err := compiler.Compile("ignore.schema.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	schema := editorschema.Read(t, "../../docs/schemas/ignore.schema.json")
 	rule := func(text string) string { return "ignore: [{" + text + "}]" }
 	match := func(text string) string { return rule("match: {" + text + "}") }
 	for name, tt := range map[string]struct {
@@ -56,11 +37,7 @@ func TestSchema(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			for _, text := range tt.texts {
-				var document any
-				if err := yaml.Unmarshal([]byte(text), &document); err != nil {
-					t.Fatal(err)
-				}
-				if err := schema.Validate(document); (err == nil) != tt.valid {
+				if err := schema.Validate(t, text); (err == nil) != tt.valid {
 					t.Errorf("the schema says of %q: %v", text, err)
 				}
 				if _, err := ignorefile.Parse("drift.yaml", []byte(text)); (err == nil) != tt.valid {

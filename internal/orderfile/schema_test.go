@@ -4,42 +4,19 @@
 package orderfile
 
 import (
-	"bytes"
-	"os"
 	"testing"
 
-	"github.com/santhosh-tekuri/jsonschema/v6"
-	kubeyaml "sigs.k8s.io/yaml"
+	"github.com/ordered-helm/helm/internal/testutil/editorschema"
 )
 
-// readSchema returns the schema of order files for editors.
-func readSchema(t *testing.T) *jsonschema.Schema {
-	t.Helper()
-	text, err := os.ReadFile("../../docs/schemas/order.schema.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	content, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
-	if err != nil {
-		t.Fatal(err)
-	}
-	compiler := jsonschema.NewCompiler()
-	if err := compiler.AddResource("order.schema.json", content); err != nil {
-		t.Fatal(err)
-	}
-	schema, err := compiler.Compile("order.schema.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return schema
-}
+const schemaPath = "../../docs/schemas/order.schema.json"
 
 // TestSchema checks that Parse and the schema accept the same documents. The schema cannot express
 // that something depends on itself, the syntax of expressions, and JSON in strings.
 //   - "is a JSON schema for editors"
 //   - "Empty values are ignored, except those of path and in match"
 func TestSchema(t *testing.T) {
-	schema := readSchema(t)
+	schema := editorschema.Read(t, schemaPath)
 	chart := func(rule string) string { return header + "charts: [{" + rule + "}]" }
 	resource := func(rule string) string { return header + "resources: [{" + rule + "}]" }
 	match := func(criteria string) string { return resource("match: {" + criteria + "}") }
@@ -107,38 +84,24 @@ func TestSchema(t *testing.T) {
 }
 
 // checkSchema checks whether Parse and the schema accept text.
-func checkSchema(t *testing.T, schema *jsonschema.Schema, text string, valid bool) {
+func checkSchema(t *testing.T, schema editorschema.Schema, text string, valid bool) {
 	t.Helper()
 	if _, err := Parse("order.yaml", "shop", []byte(text)); (err == nil) != valid {
 		t.Errorf("Parse: got %v\n%s", err, text)
 	}
-	if err := validate(t, schema, text); (err == nil) != valid {
+	if err := schema.Validate(t, text); (err == nil) != valid {
 		t.Errorf("schema: got %v\n%s", err, text)
 	}
-}
-
-// validate checks a document with the schema.
-func validate(t *testing.T, schema *jsonschema.Schema, text string) error {
-	t.Helper()
-	json, err := kubeyaml.YAMLToJSON([]byte(text))
-	if err != nil {
-		t.Fatal(err)
-	}
-	document, err := jsonschema.UnmarshalJSON(bytes.NewReader(json))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return schema.Validate(document)
 }
 
 // TestSchemaLimits checks that the schema accepts some files that Parse or the deployment does not accept.
 //   - "It does not check the syntax of expressions and external dependencies"
 func TestSchemaLimits(t *testing.T) {
-	schema := readSchema(t)
+	schema := editorschema.Read(t, schemaPath)
 	for name, text := range map[string]string{
 		"expressions": "resources: [{match: {}, readiness: {success: [a b c]}}]", "external dependencies": "charts: [{path: a, external: [a b c]}]",
 	} {
-		if err := validate(t, schema, header+text); err != nil {
+		if err := schema.Validate(t, header+text); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

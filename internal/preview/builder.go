@@ -225,7 +225,7 @@ func (b *Builder) describe(t objectwriter.DryRunResult, force bool) (Object, err
 		return newObject(t.Info, Unchanged), nil
 	case objectwriter.EffectChanged:
 		o := newObject(t.Info, Change)
-		o.change = &change{info: t.Info, before: t.Before, after: withoutAssignedPorts(t), redactor: b.op.Events.Redactor()}
+		o.change = &change{after: withoutAssignedPorts(t), redactor: b.op.Events.Redactor()}
 		var err error
 		if o.live, o.planned, err = textsOf(t.Before, o.change.after, o.change.redactor); err != nil {
 			return o, fmt.Errorf("%s: %w", object.Describe(t.Info), err)

@@ -21,10 +21,10 @@ const noteIgnored = "only fields that are ignored would change (--ignore)"
 
 // change is the change of an object, according to a dry run.
 type change struct {
-	info          *object.Info
-	before, after *unstructured.Unstructured
-	redactor      *redact.Redactor
-	overwritten   overwrittenDrift
+	// after is the object as the operation would leave it, except for ports that the server assigns.
+	after       *unstructured.Unstructured
+	redactor    *redact.Redactor
+	overwritten overwrittenDrift
 }
 
 // Ignore makes the preview ignore the changes of fields that match the rules of a file
@@ -48,10 +48,11 @@ func (p *Preview) Ignore(file *ignorefile.File) error {
 
 // ignore makes the object ignore changes of the fields that match rules, those of file about the object.
 func (o *Object) ignore(file *ignorefile.File, rules ignorefile.Rules) error {
-	live, planned := contentWithoutServerFields(o.change.before), contentWithoutServerFields(o.change.after)
-	managers := fielddiff.ManagersOf(o.change.before)
+	info, before := o.dryRun.Info, o.dryRun.Before
+	live, planned := contentWithoutServerFields(before), contentWithoutServerFields(o.change.after)
+	managers := fielddiff.ManagersOf(before)
 	remaining, ignored := 0, 0
-	for _, d := range fielddiff.Compare(live, planned, patch.SchemaOf(o.change.info)) {
+	for _, d := range fielddiff.Compare(live, planned, patch.SchemaOf(info)) {
 		manager, _ := managers.Of(d.Path)
 		if !rules.IgnoreObject() && !rules.IgnoreField(d.Path, manager) {
 			remaining++
@@ -68,8 +69,8 @@ func (o *Object) ignore(file *ignorefile.File, rules ignorefile.Rules) error {
 		return nil
 	}
 	var err error
-	if o.live, o.planned, err = textsOf(o.change.before, &unstructured.Unstructured{Object: planned}, o.change.redactor); err != nil {
-		return fmt.Errorf("%s: %w", object.Describe(o.change.info), err)
+	if o.live, o.planned, err = textsOf(before, &unstructured.Unstructured{Object: planned}, o.change.redactor); err != nil {
+		return fmt.Errorf("%s: %w", object.Describe(info), err)
 	}
 	o.Diff = unifiedDiff(o.live, o.planned, defaultContext)
 	o.Drift = o.change.overwritten.fields(file)

@@ -38,6 +38,8 @@ const (
 	revisionLabel    = "helm.sh/recreated-by-revision"
 	objectLabel      = "helm.sh/recreated-object-id"
 	objectAnnotation = "helm.sh/recreated-object"
+	// createdAnnotation says that the operation that deleted the object has also created it as declared.
+	createdAnnotation = "helm.sh/recreated"
 	// contentKey is the key of the object, as JSON in gzip.
 	contentKey = "object"
 )
@@ -48,6 +50,8 @@ type storedCopy struct {
 	// revision is the revision whose operation deleted the object.
 	revision int
 	live     *unstructured.Unstructured
+	// created says that the operation has created the object as declared, so that it is not lost.
+	created bool
 }
 
 func (c *storedCopy) id() sequencer.ID { return object.LiveID(c.live) }
@@ -122,6 +126,24 @@ func (s *Storage) store(ctx context.Context, release object.OwningRelease, revis
 	return c, err
 }
 
+// setCreated stores whether the object of a copy was created as declared.
+func (s *Storage) setCreated(ctx context.Context, release object.OwningRelease, c *storedCopy, created bool) error {
+	secrets, err := s.secrets(release.Namespace)
+	if err != nil {
+		return err
+	}
+	changed := *c
+	changed.created = created
+	secret, err := encode(&changed, release)
+	if err != nil {
+		return err
+	}
+	if _, err = secrets.Update(ctx, secret, metav1.UpdateOptions{}); err == nil {
+		c.created = created
+	}
+	return err
+}
+
 // remove deletes copies.
 func (s *Storage) remove(ctx context.Context, namespace string, copies []*storedCopy) error {
 	secrets, err := s.secrets(namespace)
@@ -151,11 +173,15 @@ func encode(c *storedCopy, release object.OwningRelease) (*corev1.Secret, error)
 	name := fmt.Sprintf("%s.%s/%s/%s", id.Kind, id.Group, id.Namespace, id.Name)
 	digest := sha256.Sum256([]byte(name))
 	short := hex.EncodeToString(digest[:8])
+	annotations := map[string]string{objectAnnotation: id.String()}
+	if c.created {
+		annotations[createdAnnotation] = strconv.FormatBool(true)
+	}
 	return &corev1.Secret{
 		ObjectMeta: metav1.ObjectMeta{
 			Name: "sh.helm.recreated.v1." + release.Name + "." + short, Namespace: release.Namespace,
 			Labels:      map[string]string{releaseLabel: release.Name, revisionLabel: strconv.Itoa(c.revision), objectLabel: short},
-			Annotations: map[string]string{objectAnnotation: id.String()},
+			Annotations: annotations,
 		},
 		Type: secretType, Data: map[string][]byte{contentKey: compressed.Bytes()},
 	}, nil
@@ -175,6 +201,9 @@ func decode(secret *corev1.Secret) (*storedCopy, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &storedCopy{secret: secret.Name, revision: revision, live: &unstructured.Unstructured{}}
+	c := &storedCopy{
+		secret: secret.Name, revision: revision, live: &unstructured.Unstructured{},
+		created: secret.Annotations[createdAnnotation] == strconv.FormatBool(true),
+	}
 	return c, c.live.UnmarshalJSON(content)
 }

@@ -35,7 +35,7 @@ func (r *Recreator) Recover(ctx context.Context, revisions []*release.Release) e
 			r.stale = append(r.stale, c)
 			continue
 		}
-		if r.copies[c.id()] = c; r.Undo {
+		if r.copies[c.id()] = c; r.Undo || c.created {
 			continue
 		}
 		if err := r.recover(ctx, c); err != nil {

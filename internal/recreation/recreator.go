@@ -145,6 +145,10 @@ func (r *Recreator) recreate(ctx context.Context, info *object.Info, live *unstr
 	}
 	state, err := r.create(ctx, info)
 	if err == nil {
+		// Without this, recovery creates the object as it was if somebody else deletes it before an operation succeeds.
+		if err := r.Storage.setCreated(ctx, r.Owner, c, true); err != nil {
+			r.Events.Warnf("failed to record in Secret %s that %s was created: %v", c.secret, object.Describe(info), err)
+		}
 		return state, nil
 	}
 	if ctx.Err() != nil || c.hasEnded() {
@@ -161,6 +165,9 @@ func (r *Recreator) recreate(ctx context.Context, info *object.Info, live *unstr
 func (r *Recreator) storeCopy(ctx context.Context, info *object.Info, live *unstructured.Unstructured) (*storedCopy, error) {
 	id := object.IDOf(info)
 	if c := r.copyOf(id); c != nil {
+		if c.created { // this operation may fail before it creates the object
+			return c, r.Storage.setCreated(ctx, r.Owner, c, false)
+		}
 		return c, nil
 	}
 	c, err := r.Storage.store(ctx, r.Owner, r.Revision, live)

@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"helm.sh/helm/v3/pkg/chart"
@@ -22,6 +23,10 @@ import (
 	"github.com/ordered-helm/helm/internal/orderrecord"
 	"github.com/ordered-helm/helm/internal/redact"
 )
+
+// rollbackDescription is how the description of a revision begins that a rollback has created. The number of the
+// revision to which it returned follows.
+const rollbackDescription = "Rollback to "
 
 // Revision is a revision that is compared.
 type Revision struct {
@@ -92,7 +97,7 @@ func orEmpty[V any](m map[string]V) map[string]V {
 
 // givenDescription returns a description, or "" if it is one that an operation has chosen.
 func givenDescription(text string) string {
-	if text == "Install complete" || text == "Upgrade complete" || strings.HasPrefix(text, "Rollback to ") || strings.HasPrefix(text, "Preparing ") {
+	if text == "Install complete" || text == "Upgrade complete" || strings.HasPrefix(text, rollbackDescription) || strings.HasPrefix(text, "Preparing ") {
 		return ""
 	}
 	return text
@@ -166,8 +171,37 @@ func objectsOf(manifest string) map[string]map[string]any {
 	return objects
 }
 
-// ReleaseOptions returns the values of .Release with which a revision was rendered.
-func ReleaseOptions(rel *release.Release) chartutil.ReleaseOptions {
-	isInstall := rel.Info.FirstDeployed.Equal(rel.Info.LastDeployed)
-	return chartutil.ReleaseOptions{Name: rel.Name, Namespace: rel.Namespace, Revision: rel.Version, IsInstall: isInstall, IsUpgrade: !isInstall}
+// ReleaseOptions returns the values of .Release with which a revision was rendered. A rollback does not render: its
+// revision has the manifest of the one to which it returned, which is searched in history.
+func ReleaseOptions(rel *release.Release, history []*release.Release) chartutil.ReleaseOptions {
+	number, rendered := rel.Version, rel
+	for rendered != nil {
+		target, isRollback := rollbackTarget(rendered)
+		if !isRollback {
+			break
+		}
+		number, rendered = target, find(history, target)
+	}
+	isInstall := number == 1
+	if rendered != nil {
+		isInstall = rendered.Info.FirstDeployed.Equal(rendered.Info.LastDeployed)
+	}
+	return chartutil.ReleaseOptions{Name: rel.Name, Namespace: rel.Namespace, Revision: number, IsInstall: isInstall, IsUpgrade: !isInstall}
+}
+
+// rollbackTarget returns the number of the revision to which a rollback returned that created rel. Its description is
+// all that Helm stores about that.
+func rollbackTarget(rel *release.Release) (number int, isRollback bool) {
+	text, isRollback := strings.CutPrefix(rel.Info.Description, rollbackDescription)
+	number, err := strconv.Atoi(text)
+	return number, isRollback && err == nil && number < rel.Version
+}
+
+func find(history []*release.Release, number int) *release.Release {
+	for _, rel := range history {
+		if rel.Version == number {
+			return rel
+		}
+	}
+	return nil
 }

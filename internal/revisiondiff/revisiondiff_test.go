@@ -74,13 +74,36 @@ func TestCompare(t *testing.T) {
 	}
 }
 
-// TestReleaseOptions checks for which operation a revision was rendered.
+// TestReleaseOptions checks with which number and operation a revision was rendered.
 func TestReleaseOptions(t *testing.T) {
 	first := helmtime.Now()
-	for name, last := range map[string]helmtime.Time{"install": first, "upgrade": first.Add(time.Minute)} {
-		o := ReleaseOptions(&release.Release{Name: "shop", Version: 3, Info: &release.Info{FirstDeployed: first, LastDeployed: last}})
-		if o.IsInstall != (name == "install") || o.IsUpgrade == o.IsInstall || o.Revision != 3 {
-			t.Errorf("%s: %+v", name, o)
+	revision := func(number int, description string) *release.Release {
+		deployed := first.Add(time.Duration(number-1) * time.Minute)
+		return &release.Release{Name: "shop", Version: number, Info: &release.Info{FirstDeployed: first, LastDeployed: deployed, Description: description}}
+	}
+	history := []*release.Release{
+		revision(1, "Install complete"), revision(2, "Upgrade complete"), revision(3, "Rollback to 1"), revision(4, "Rollback to 3"), revision(5, "Rollback to 2"),
+	}
+	for _, tt := range []struct {
+		name      string
+		last      *release.Release
+		history   []*release.Release
+		revision  int
+		isInstall bool
+	}{
+		{"install", history[0], history[:1], 1, true},
+		{"upgrade", history[1], history[:2], 2, false},
+		{"rollback", history[2], history[:3], 1, true},
+		{"rollback to a rollback", history[3], history[:4], 1, true},
+		{"rollback to an upgrade", history[4], history, 2, false},
+		{"rollback to a revision that was deleted", history[4], history[3:], 2, false},
+		{"rollback to an install that was deleted", history[2], history[1:3], 1, true},
+		{"a description by a user", revision(6, "Rollback to normal"), history, 6, false},
+		{"a description with a later revision", revision(6, "Rollback to 6"), history, 6, false},
+	} {
+		o := ReleaseOptions(tt.last, tt.history)
+		if o.IsInstall != tt.isInstall || o.IsUpgrade == o.IsInstall || o.Revision != tt.revision {
+			t.Errorf("%s: got %+v", tt.name, o)
 		}
 	}
 }

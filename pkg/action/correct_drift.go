@@ -24,6 +24,8 @@ type (
 	DriftCorrection = driftcorrection.Result
 	// NotDeployedError reports that the newest revision of the release is not deployed.
 	NotDeployedError = drift.NotDeployedError
+	// UnknownDriftError reports that FindDrift could not compare some objects.
+	UnknownDriftError = drift.UnknownError
 	// DriftInterruptedError reports that CorrectDrift stopped, because another operation has
 	// begun on the release. It wraps a *HeldError if that operation is still running.
 	DriftInterruptedError = driftcorrection.InterruptedError

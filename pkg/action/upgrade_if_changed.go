@@ -58,7 +58,7 @@ func (r *upgradeRun) compared(format string, args ...any) {
 
 // differences returns in what the new revision would differ from the last one, if it had its number.
 func (r *upgradeRun) differences(ctx context.Context) ([]string, error) {
-	p := r.planner.WithRelease(revisiondiff.ReleaseOptions(r.last))
+	p := r.planner.WithRelease(revisiondiff.ReleaseOptions(r.last, r.state.History))
 	candidate, err := r.candidate(ctx, p)
 	if err != nil {
 		return nil, nil //nolint:nilerr // the upgrade fails with the same error

@@ -11,6 +11,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/client-go/dynamic"
 
 	"github.com/ordered-helm/helm/internal/preview"
@@ -27,10 +28,12 @@ const (
 	unchangedObjects = 1000
 )
 
-// BenchmarkDrift compares "helm drift" with a client that lists and decodes the same objects.
+// BenchmarkDrift compares "helm drift" with "kubectl get", and the Go package with a client that lists and decodes the
+// same objects.
 func BenchmarkDrift(b *testing.B) {
 	c := cluster.Shared(b)
 	helm, namespace := ours(b, c), c.Namespace(b)
+	kubectl := newProgram(b, c, c.Kubectl(), "kubectl/")
 	install(b, helm, namespace, objectsChart(b, driftObjects, 0))
 	config := c.Config()
 	config.QPS = -1
@@ -45,12 +48,29 @@ func BenchmarkDrift(b *testing.B) {
 		}
 		return err
 	}
+	getter := genericclioptions.NewConfigFlags(true)
+	kubeconfig, cache := c.Kubeconfig(), b.TempDir()
+	getter.KubeConfig, getter.Namespace, getter.CacheDir = &kubeconfig, &namespace, &cache
+	find := func(ctx context.Context, _ string) error {
+		cfg := new(action.Configuration)
+		if err := action.InitConfiguration(cfg, getter, namespace, "", func(string, ...any) {}); err != nil {
+			return err
+		}
+		found, err := action.NewFindDrift(cfg).RunWithContext(ctx, "rel")
+		if err == nil && (found.Drifted || found.Unchanged < driftObjects) {
+			err = fmt.Errorf("%d objects are unchanged", found.Unchanged)
+		}
+		return err
+	}
 	measure(b, c, workload{
 		name: report.DriftName, title: fmt.Sprintf("Drift of %s objects", report.Thousands(driftObjects)),
-		about: "`helm drift` of a release in which nothing has drifted. *hand* lists and decodes the same objects.",
-		base:  []string{report.Hand},
+		about: "`helm drift` of a release in which nothing has drifted, and `kubectl get -o name` of the same objects, with one request. *hand* lists and decodes " +
+			"them. *hand* and the Go package run in a process that was started before.",
+		base: []string{report.Hand},
 		tools: []tool{
 			{name: report.Hand, steps: []step{{name: report.Drift, do: inProcess(list)}}},
+			{name: report.Package, steps: []step{{name: report.Drift, do: inProcess(find)}}},
+			{report.Kubectl, []step{kubectl.doesIn(namespace, report.Drift, "get", "configmaps", "--chunk-size=0", "-o", "name")}, kubectl.agent},
 			{report.Ours, []step{helm.doesIn(namespace, report.Drift, "drift", "rel")}, helm.agent},
 		},
 	})

@@ -180,7 +180,7 @@ func (h *Helm) RemoveFinalizers(tb testing.TB, id string) {
 	h.Patch(tb, id, `{"metadata":{"finalizers":null}}`)
 }
 
-// Delete deletes an object, as another client would, and waits until it no longer exists.
+// Delete deletes an object, as another client would.
 func (h *Helm) Delete(tb testing.TB, id string) {
 	tb.Helper()
 	kind, name, _ := strings.Cut(id, "/")

@@ -40,6 +40,8 @@ const (
 	// Plan and OnlyIfChanged are ours, with the command plan, and with upgrade --only-if-changed.
 	Plan          = "ours, plan"
 	OnlyIfChanged = "ours, --only-if-changed"
+	// Package is ours, as a Go package in a program that runs already.
+	Package = "ours, Go package"
 	// Controller is the controller.
 	Controller = "controller"
 	Stock      = "stock"
@@ -48,6 +50,7 @@ const (
 	// Helm4Waiting is Helm 4 with --wait=watcher, which is what its plain --wait means.
 	Helm4Waiting = "Helm 4 --wait=watcher"
 	Hand         = "hand"
+	Kubectl      = "kubectl"
 	Kapp         = "kapp"
 	Nelm         = "nelm"
 )

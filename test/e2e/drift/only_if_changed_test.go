@@ -42,6 +42,7 @@ metadata: {name: hook, annotations: {helm.sh/hook: "pre-install,pre-upgrade", he
 //   - "the last revision is deployed"
 //   - "the chart, the values, the labels, the description, the manifests, the hooks and the order are those of that revision"
 //   - "To compare them, the chart is rendered with the number of that revision, as for the operation that created it"
+//   - "or, after a rollback, as the revision to which it returned"
 //   - "the cluster is as that revision declares"
 //   - "This is compared as by helm drift: defaults, and what controllers own, do not count, nor does a Job that was deleted because of its ttlSecondsAfterFinished"
 //   - "The exit code is 0, and the output says Release "shop" is unchanged.; the output of -o json and -o yaml is the last revision, with the field unchanged"
@@ -105,6 +106,11 @@ func TestOnlyIfChanged(t *testing.T) {
 	other := files(charts.Metadata+"description: changed\n", "")
 	changed("the chart", other, "--wait=ordered")
 	more := files(charts.Metadata, "---\n{apiVersion: v1, kind: ConfigMap, metadata: {name: more, annotations: {helm.sh/hook: post-upgrade}}}\n")
+	changed("the hooks", more, "--wait=ordered")
+
+	h.MustRun("rollback", "rel", "1", "--wait=ordered")
+	revision++
+	same(dir, "--wait=ordered") // the manifest contains the number of revision 1
 	changed("the hooks", more, "--wait=ordered")
 
 	h.Patch(t, "ConfigMap/own", `{"data":{"v":"by hand"}}`)

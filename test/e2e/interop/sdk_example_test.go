@@ -115,6 +115,40 @@ func TestSDKOrderExample(t *testing.T) {
 	h.ExpectOrder(t, "Deployment/db", "ConfigMap/app")
 }
 
+// TestSDKPlanExample builds the example program in examples/sdk-plan, saves a plan with it, and executes it.
+func TestSDKPlanExample(t *testing.T) {
+	t.Parallel()
+	h := harness.New(t)
+	run := buildExample(t, h, "sdk-plan")
+	chart := func(value string) string { return charts.Write(t, charts.Object{Name: "settings", Value: value}) }
+	h.MustRun("install", "rel", chart("1"))
+	file := filepath.Join(t.TempDir(), "upgrade.plan")
+	saved, stderr, ok := run("save", "rel", chart("2"), file)
+	digest := strings.TrimSpace(strings.TrimPrefix(saved, "changes: true\ndigest: "))
+	if !ok || digest == saved {
+		t.Fatalf("the plan was not saved:\n%s%s", saved, stderr)
+	}
+	for _, c := range []struct {
+		name string
+		args []string
+		ok   bool
+		want string
+	}{
+		{"another digest", []string{"run", file, "sha256:0"}, false, "its digest is " + digest},
+		{"as planned", []string{"run", file, digest}, true, "revision 2 of rel is deployed\n"},
+		{"executed before", []string{"run", file, digest}, false, "save and review the plan again: "},
+		{"no drift", []string{"drift", "rel"}, true, ""},
+	} {
+		stdout, stderr, ok := run(c.args...)
+		if ok != c.ok || ok && stdout != c.want || !strings.Contains(stdout+stderr, c.want) {
+			t.Errorf("%s: got %t\n%s%s", c.name, ok, stdout, stderr)
+		}
+	}
+	h.Patch(t, "ConfigMap/settings", `{"data":{"value":"3"}}`)
+	stdout, _, _ := run("drift", "rel")
+	expectInOrder(t, stdout, "ConfigMap/settings is changed\n", "  data.value: 3 instead of 2, by ")
+}
+
 // expectInOrder fails the test unless the text contains the parts in this order.
 func expectInOrder(t *testing.T, text string, parts ...string) {
 	t.Helper()

@@ -402,31 +402,54 @@ func TestHeldByFinalizer(t *testing.T) {
 //   - "the next upgrade or rollback creates the object from the Secret before it does anything else"
 //   - "and when the release is uninstalled"
 //   - "A Job or Pod that had ended is not created then, because it would run again"
+//   - "An object that was created as declared before the operation failed is not restored from the Secret either"
 //   - "If the server rejects the new object after all, the object is created again as it was before"
 func TestKilled(t *testing.T) {
 	t.Parallel()
 	chart := func(t *testing.T, value string) string {
 		return charts.Write(t, settings(value, onImmutable), service(value), charts.Object{Kind: "Job", Name: "migrate", Layer: "db", DependsOn: "settings", Value: value, Annotations: []string{onImmutable}})
 	}
-	// kill kills an upgrade when it creates an object of a resource after it has deleted it. Others had labeled the ConfigMap.
-	kill := func(t *testing.T, h *harness.Helm, resource, id string) {
+	creates := func(resource string) func(fault.Request) bool {
+		return func(what fault.Request) bool {
+			return what.Verb == "create" && what.Resource == resource && what.Query.Get("dryRun") == ""
+		}
+	}
+	// install installs the chart. Others label the ConfigMap.
+	install := func(t *testing.T, h *harness.Helm) {
 		h.MustRun("install", "rel", chart(t, "1"), "--wait=ordered")
 		h.Patch(t, "ConfigMap/settings", `{"metadata":{"labels":{"by":"others"}}}`)
-		held, pass := h.HoldRequests(t, func(what fault.Request) bool {
-			return what.Verb == "create" && what.Resource == resource && what.Query.Get("dryRun") == ""
-		})
+	}
+	reject := func(t *testing.T, h *harness.Helm, resource string) {
+		h.UseProxy(t).Intercept(fault.First(1, creates(resource), fault.Answer(http.StatusForbidden, metav1.StatusReasonForbidden)))
+	}
+	// kill kills an upgrade when it creates an object of a resource after it has deleted it.
+	kill := func(t *testing.T, h *harness.Helm, resource, id, value string) {
+		held, pass := h.HoldRequests(t, creates(resource))
 		defer pass()
 		h.KillWhen(t, "is deleted and created again", func() bool {
 			harness.AwaitClosed(t, held, "the creation")
 			return true
-		}, "upgrade", "rel", chart(t, "2"), "--wait=ordered")
+		}, "upgrade", "rel", chart(t, value), "--wait=ordered")
 		if h.Get(t, id) != nil || len(copies(t, h)) == 0 {
 			t.Fatalf("%s exists, or there is no copy", id)
 		}
 	}
+	killFirst := func(t *testing.T, h *harness.Helm, resource, id string) {
+		install(t, h)
+		kill(t, h, resource, id, "2")
+	}
+	// fail makes an upgrade fail after it has recreated the ConfigMap.
+	fail := func(t *testing.T, h *harness.Helm) {
+		install(t, h)
+		reject(t, h, "jobs")
+		h.ExpectFailure(t, []string{"upgrade", "rel", chart(t, "2"), "--wait=ordered"}, "Job/migrate was not recreated")
+		if harness.ValueOf(h.Get(t, "ConfigMap/settings")) != "2" || len(copies(t, h)) == 0 {
+			t.Fatal("the ConfigMap was not recreated, or there is no copy")
+		}
+	}
 	harness.RunCases(t, map[string]func(*testing.T, *harness.Helm){
 		"upgrade": func(t *testing.T, h *harness.Helm) {
-			kill(t, h, "configmaps", "ConfigMap/settings")
+			killFirst(t, h, "configmaps", "ConfigMap/settings")
 			h.Started = harness.Now()
 			h.MustRun("upgrade", "rel", chart(t, "2"), "--wait=ordered", "--recreate=Service/web")
 			writes := h.ReadTrace(t).Since(h.Started).HelmWrites("ConfigMap/settings")
@@ -438,7 +461,7 @@ func TestKilled(t *testing.T) {
 			}
 		},
 		"rollback": func(t *testing.T, h *harness.Helm) {
-			kill(t, h, "configmaps", "ConfigMap/settings")
+			killFirst(t, h, "configmaps", "ConfigMap/settings")
 			h.MustRun("rollback", "rel", "1")
 			if got := h.Get(t, "ConfigMap/settings"); harness.ValueOf(got) != "1" || got.GetLabels()["by"] != "others" {
 				t.Errorf("it is %v", got)
@@ -448,7 +471,7 @@ func TestKilled(t *testing.T) {
 			}
 		},
 		"a Job that had ended": func(t *testing.T, h *harness.Helm) {
-			kill(t, h, "jobs", "Job/migrate")
+			killFirst(t, h, "jobs", "Job/migrate")
 			h.Started = harness.Now()
 			h.MustRun("upgrade", "rel", chart(t, "2"), "--wait=ordered", "--recreate=Service/web")
 			if writes := h.ReadTrace(t).Since(h.Started).HelmWrites("Job/migrate"); len(writes) != 1 || writes[0].Verb != "create" {
@@ -459,18 +482,35 @@ func TestKilled(t *testing.T) {
 			}
 		},
 		"rejected": func(t *testing.T, h *harness.Helm) {
-			h.MustRun("install", "rel", chart(t, "1"), "--wait=ordered")
-			h.Patch(t, "ConfigMap/settings", `{"metadata":{"labels":{"by":"others"}}}`)
-			h.UseProxy(t).Intercept(fault.First(1, func(what fault.Request) bool {
-				return what.Verb == "create" && what.Resource == "configmaps" && what.Query.Get("dryRun") == ""
-			}, fault.Answer(http.StatusForbidden, metav1.StatusReasonForbidden)))
+			install(t, h)
+			reject(t, h, "configmaps")
 			h.ExpectFailure(t, []string{"upgrade", "rel", chart(t, "2"), "--wait=ordered"}, "it was deleted, and created again as it was before")
 			if got := h.Get(t, "ConfigMap/settings"); harness.ValueOf(got) != "1" || got.GetLabels()["by"] != "others" {
 				t.Errorf("it is %v", got)
 			}
 		},
+		"deleted by others after a failure": func(t *testing.T, h *harness.Helm) {
+			fail(t, h)
+			h.Delete(t, "ConfigMap/settings")
+			h.Started = harness.Now()
+			h.MustRun("upgrade", "rel", chart(t, "2"), "--wait=ordered", "--recreate=Service/web")
+			if writes := h.ReadTrace(t).Since(h.Started).HelmWrites("ConfigMap/settings"); len(writes) != 1 || harness.ValueOf(h.Get(t, "ConfigMap/settings")) != "2" {
+				t.Errorf("the writes are %+v", writes)
+			}
+			if left := copies(t, h); len(left) > 0 {
+				t.Errorf("the copies %q are left", left)
+			}
+		},
+		"a second time": func(t *testing.T, h *harness.Helm) {
+			fail(t, h)
+			kill(t, h, "configmaps", "ConfigMap/settings", "3")
+			h.MustRun("rollback", "rel", "1")
+			if got := h.Get(t, "ConfigMap/settings"); harness.ValueOf(got) != "1" || got.GetLabels()["by"] != "others" {
+				t.Errorf("it is %v", got)
+			}
+		},
 		"uninstall": func(t *testing.T, h *harness.Helm) {
-			kill(t, h, "configmaps", "ConfigMap/settings")
+			killFirst(t, h, "configmaps", "ConfigMap/settings")
 			h.MustRun("uninstall", "rel")
 			if left := copies(t, h); len(left) > 0 || h.Get(t, "ConfigMap/settings") != nil {
 				t.Errorf("the copies %q are left", left)
