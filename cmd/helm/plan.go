@@ -11,7 +11,6 @@ import (
 	"github.com/spf13/cobra"
 	"helm.sh/helm/v3/cmd/helm/require"
 
-	"github.com/ordered-helm/helm/internal/cluster"
 	"github.com/ordered-helm/helm/internal/previewprinter"
 	"github.com/ordered-helm/helm/internal/progress"
 	"github.com/ordered-helm/helm/internal/text"
@@ -83,11 +82,7 @@ func newPlanCmd(in *upgradeActionInput) *cobra.Command {
 		Args:              a.withWaitCheck(require.ExactArgs(2)),
 		ValidArgsFunction: a.completeReleaseAnd(a.completeChartOrFile),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			ctx := cmd.Context()
-			if o.ignore != nil { // rules can name managers
-				ctx = cluster.WithManagedFields(ctx)
-			}
-			preview, plan, err := in.preview(ctx, args[0], args[1], o.save != "")
+			preview, plan, err := in.preview(cmd.Context(), args[0], args[1], o.save != "")
 			if err == nil {
 				err = a.printPlan(preview, plan, &o)
 			}

@@ -100,6 +100,9 @@ func (a *app) stateInit(ctx context.Context, timeout time.Duration) error {
 	if err != nil {
 		return fmt.Errorf("Kubernetes cluster unreachable: %w", err) //nolint:staticcheck // the message of other commands
 	}
+	if config.QPS == 0 { // the limit of the default is an error shortly before the timeout
+		config.QPS = -1
+	}
 	client, err := dynamic.NewForConfig(config)
 	if err != nil {
 		return err

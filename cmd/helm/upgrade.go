@@ -269,7 +269,6 @@ func (in *upgradeActionInput) run(ctx context.Context, name, reference string) (
 	return rel, nil
 }
 
-// remainingWork returns the text for cancelMessages.remainingWork.
 // announce prints a message about the release, unless the output is JSON or YAML.
 func (in *upgradeActionInput) announce(format, name string) {
 	if in.output.format == output.Table {

@@ -24,7 +24,7 @@ func (r *Run) newRecreator() *recreation.Recreator {
 	rules, _ := recreation.ParseRules(r.options.Recreate) // checkRecreation returns the error
 	return recreation.New(recreation.Config{
 		Cluster: r.op.Cluster, Writer: r.op.Writer, Waiter: r.op.Waiter, Events: r.op.Events, Storage: r.op.RecreatedObjects(),
-		Owner: r.owner(), Revision: r.Release().Version, Rules: rules, Undo: r.options.Undo, Timeout: r.options.Timeout,
+		Owner: r.owner(), Revision: r.Release().Version, Installed: r.Release().Info.FirstDeployed.Time, Rules: rules, Undo: r.options.Undo, Timeout: r.options.Timeout,
 	})
 }
 

@@ -67,7 +67,7 @@ func (c Comparison) Run(ctx context.Context, list kube.ResourceList) ([]Differen
 	var g errgroup.Group
 	g.SetLimit(runtime.GOMAXPROCS(0))
 	for i, info := range list {
-		g.Go(func() error {
+		g.Go(func() error { // each Difference has its own error
 			err := unread[info]
 			if apierrors.IsNotFound(err) && defined[info.Mapping.GroupVersionKind.GroupKind()] {
 				err = nil // the object is gone with the definition of its kind, which is part of the release
@@ -80,7 +80,8 @@ func (c Comparison) Run(ctx context.Context, list kube.ResourceList) ([]Differen
 			return nil
 		})
 	}
-	return differences, g.Wait()
+	_ = g.Wait()
+	return differences, nil
 }
 
 // unreadable returns an error that says why an object could not be read, and what to do.

@@ -57,7 +57,7 @@ func (f Field) masked(inSecret bool, redactor *redact.Redactor) Field {
 	if isContent {
 		f.Declared, f.Live = maskedOrNil(f.Declared), maskedOrNil(f.Live)
 	} else {
-		f.Declared, f.Live = maskTexts(f.Declared, redactor), maskTexts(f.Live, redactor)
+		f.Declared, f.Live = redactor.Value(f.Declared), redactor.Value(f.Live)
 	}
 	if live, isText := f.Live.(string); isText && f.Declared == live {
 		f.Live = live + changedMark
@@ -70,25 +70,4 @@ func maskedOrNil(value any) any {
 		return nil
 	}
 	return maskedValue
-}
-
-// maskTexts returns a value with the contents of Secrets masked in all texts.
-func maskTexts(value any, redactor *redact.Redactor) any {
-	switch v := value.(type) {
-	case map[string]any:
-		masked := make(map[string]any, len(v))
-		for key, value := range v {
-			masked[redactor.Text(key)] = maskTexts(value, redactor)
-		}
-		return masked
-	case []any:
-		masked := make([]any, len(v))
-		for i := range v {
-			masked[i] = maskTexts(v[i], redactor)
-		}
-		return masked
-	case string:
-		return redactor.Text(v)
-	}
-	return value
 }

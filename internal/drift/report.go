@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package drift finds out in which fields the objects of a release differ in the cluster from what
-// its revision declares, and who has changed them (docs/reference.md, "helm drift"). It sends only
-// list requests: one for each kind and namespace. It changes nothing.
+// its revision declares, and who has changed them (docs/reference.md, "helm drift"). It sends
+// one list request for each kind and namespace, or reads each object where that is forbidden. It changes nothing.
 package drift
 
 import (

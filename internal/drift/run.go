@@ -27,7 +27,7 @@ type NotDeployedError struct {
 }
 
 func (e *NotDeployedError) Error() string {
-	return fmt.Sprintf("revision %d of release %s is %s: there is nothing deployed to re-apply; upgrade the release, or roll it back", e.Revision, e.Release, e.Status)
+	return fmt.Sprintf("revision %d of release %s is %s: there is nothing deployed to compare with the cluster, or to re-apply; upgrade the release, or roll it back", e.Revision, e.Release, e.Status)
 }
 
 // ReadDeployed reads the newest revision of a release, which must be deployed. The error is a

@@ -224,6 +224,28 @@ func Set(content any, path Path, value any) any {
 	return content
 }
 
+// Get returns the value of the field at path; nil if there is no such field.
+func Get(content any, path Path) any {
+	for _, element := range path {
+		switch parent := content.(type) {
+		case map[string]any:
+			if element.Kind != Field {
+				return nil
+			}
+			content = parent[element.Name]
+		case []any:
+			i := element.indexIn(parent)
+			if i < 0 {
+				return nil
+			}
+			content = parent[i]
+		default:
+			return nil
+		}
+	}
+	return content
+}
+
 // indexIn returns the index of the item that the element selects; -1 if there is none.
 func (e Element) indexIn(list []any) int {
 	switch e.Kind {

@@ -52,10 +52,11 @@ type Inventory struct {
 	// contains the content of each object once for each revision that declares it.
 	newest   map[sequencer.ID]int
 	declared []map[string]any
-	// ofBase contains the objects that base declares, and wasDeployed those that were part
+	// ofBase contains the objects as base declares them, and wasDeployed those that were part
 	// of a deployed revision. Other objects may never have been created: if there is an
 	// object with that name in the cluster, it may belong to another owner.
-	ofBase, wasDeployed map[sequencer.ID]bool
+	ofBase      map[sequencer.ID]*object.Info
+	wasDeployed map[sequencer.ID]bool
 	// ids maps each resource of plans to its identity in the cluster. It omits resources
 	// that cannot exist there.
 	ids map[*sequencer.PlannedResource]sequencer.ID
@@ -85,7 +86,7 @@ func New(revisions []*release.Release, base *release.Release) *Inventory {
 	inv := &Inventory{
 		base: base, revisions: sorted[first:], deployed: map[*release.Release]bool{},
 		byID: map[sequencer.ID]*object.Info{}, index: map[sequencer.ID]int{}, newest: map[sequencer.ID]int{}, ids: map[*sequencer.PlannedResource]sequencer.ID{},
-		ofBase: map[sequencer.ID]bool{}, wasDeployed: map[sequencer.ID]bool{},
+		ofBase: map[sequencer.ID]*object.Info{}, wasDeployed: map[sequencer.ID]bool{},
 	}
 	for _, rel := range slices.Backward(inv.revisions) {
 		inv.uninstallStarted = inv.uninstallStarted || hasUninstallStarted(rel)
@@ -183,7 +184,17 @@ func (inv *Inventory) Base() *release.Release { return inv.base }
 
 // IsOfBase reports whether an object is declared by the revision that Helm compares the new
 // one with.
-func (inv *Inventory) IsOfBase(id sequencer.ID) bool { return inv.ofBase[id] }
+func (inv *Inventory) IsOfBase(id sequencer.ID) bool { return inv.ofBase[id] != nil }
+
+// FindInBase returns the object with the identity of info as base declares it, or nil if it does not.
+func (inv *Inventory) FindInBase(info *object.Info) *object.Info {
+	return inv.ofBase[object.IDOf(info)]
+}
+
+// HasLater reports whether there are revisions after base: operations that have failed.
+func (inv *Inventory) HasLater() bool {
+	return inv.revisions[len(inv.revisions)-1].Version > inv.base.Version
+}
 
 // WasDeployed reports whether an object was part of a deployed revision.
 func (inv *Inventory) WasDeployed(info *object.Info) bool {
@@ -224,7 +235,7 @@ func (inv *Inventory) Policies() map[sequencer.ID]string {
 // and base, the revision that Helm compares the new one with, declares the object.
 func (inv *Inventory) WhyKeep(live *unstructured.Unstructured, policies map[sequencer.ID]string, manifestDecides bool) string {
 	id := object.LiveID(live)
-	livePolicyCounts := !manifestDecides || !inv.ofBase[id]
+	livePolicyCounts := !manifestDecides || !inv.IsOfBase(id)
 	if object.PolicyKeeps(policies[id]) || livePolicyCounts && object.PolicyKeeps(object.ResourcePolicy(live)) {
 		return KeptByPolicy
 	}

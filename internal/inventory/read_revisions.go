@@ -35,7 +35,7 @@ func (inv *Inventory) ReadAsHelm(c cluster.Builder) error {
 	inv.objects, inv.declared = list, object.Contents(list)
 	for i, info := range list {
 		id := object.IDOf(info)
-		inv.index[id], inv.byID[id], inv.newest[id], inv.ofBase[id], inv.wasDeployed[id] = i, info, inv.base.Version, true, true
+		inv.index[id], inv.byID[id], inv.newest[id], inv.ofBase[id], inv.wasDeployed[id] = i, info, inv.base.Version, info, true
 	}
 	if !inv.IsOrdered() {
 		return nil
@@ -95,9 +95,11 @@ func (inv *Inventory) addRevision(c cluster.Builder, rel *release.Release, lenie
 	if rel == inv.base {
 		inv.planOfBase = plan
 	}
-	ids, err := inv.addPlan(c, rel, plan)
-	for _, id := range ids {
-		inv.ofBase[id] = inv.ofBase[id] || rel == inv.base
+	list, err := inv.addPlan(c, rel, plan)
+	if rel == inv.base {
+		for _, info := range list {
+			inv.ofBase[object.IDOf(info)] = info
+		}
 	}
 	if inv.deployed[rel] {
 		inv.markDeployed(plan, deployedBy(rel))
@@ -137,23 +139,21 @@ func (inv *Inventory) addLeftovers(c cluster.Builder, rel *release.Release) erro
 	return err
 }
 
-// addPlan adds a graph of revision rel and the objects of the graph. It returns the
-// identities of the objects.
-func (inv *Inventory) addPlan(c cluster.Builder, rel *release.Release, plan *sequencer.Plan) ([]sequencer.ID, error) {
+// addPlan adds a graph of revision rel and the objects of the graph. It returns the objects.
+func (inv *Inventory) addPlan(c cluster.Builder, rel *release.Release, plan *sequencer.Plan) (kube.ResourceList, error) {
 	list, resources, err := inv.objectsOf(c, rel, plan)
 	if err != nil {
 		return nil, fmt.Errorf("revision %d: %w", rel.Version, err)
 	}
 	inv.plans = append(inv.plans, plan)
-	ids := make([]sequencer.ID, len(list))
 	for i, info := range list {
-		ids[i] = object.IDOf(info)
-		inv.ids[resources[i]] = ids[i]
-		if err := inv.add(ids[i], info, rel.Version); err != nil {
+		id := object.IDOf(info)
+		inv.ids[resources[i]] = id
+		if err := inv.add(id, info, rel.Version); err != nil {
 			return nil, fmt.Errorf("revision %d: %w", rel.Version, err)
 		}
 	}
-	return ids, nil
+	return list, nil
 }
 
 // objectsOf builds the objects of a graph of revision rel, and returns them with the

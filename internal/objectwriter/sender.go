@@ -44,7 +44,7 @@ func (w *requestWriter) newSender(o ApplyOptions) (*sender, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &sender{client: client, get: w.cluster.Get, log: w.cluster.Log, options: o, release: w.release, fieldManager: fieldManager()}, nil
+	return &sender{client: client, get: w.cluster.Get, log: w.cluster.Log, options: o, release: w.release, fieldManager: FieldManager()}, nil
 }
 
 // resourceOf returns the client that reads and writes an object.
@@ -347,9 +347,9 @@ func (ch *objectChange) succeeded() bool {
 	return ch.outcome == created || ch.outcome == recreated || ch.outcome == updated || ch.outcome == unchanged
 }
 
-// fieldManager returns kube.ManagedFieldsManager, the field manager with which Helm is
+// FieldManager returns kube.ManagedFieldsManager, the field manager with which Helm is
 // configured, or else the name of the program.
-func fieldManager() string {
+func FieldManager() string {
 	switch {
 	case kube.ManagedFieldsManager != "":
 		return kube.ManagedFieldsManager

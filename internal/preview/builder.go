@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 
 	"helm.sh/helm/v3/pkg/kube"
@@ -89,8 +90,8 @@ func (b *Builder) addFirst(ctx context.Context, list kube.ResourceList) error {
 		return err
 	}
 	for _, info := range list {
-		if live[info] == nil {
-			b.preview.First = append(b.preview.First, newObject(info, Create))
+		if o := newObject(info, Create); live[info] == nil && !slices.ContainsFunc(b.preview.First, o.isSame) { // two charts can contain a CRD
+			b.preview.First = append(b.preview.First, o)
 			b.rememberNamespace(info)
 		}
 	}
@@ -188,6 +189,7 @@ func (b *Builder) addNodes(ctx context.Context, run *deploy.Run, dryRuns []objec
 			result = newObject(t.Info, Create)
 			result.Note = noteFailedJob
 		}
+		result.dryRun = &t
 		b.addDrift(run, t, &result)
 		results[t.Info] = result
 	}
@@ -295,6 +297,7 @@ func (b *Builder) missingNamespace(namespace string, dryRuns []objectwriter.DryR
 // in several steps without another node between them, addRemoved merges the steps.
 func (b *Builder) addRemoved(ctx context.Context, id string, found *prune.FoundObjects) {
 	node := Node{Node: id}
+	live := b.liveStates(ctx, found.List)
 	for _, info := range found.List {
 		if b.isLate(info) || b.isRenamed(info) {
 			continue
@@ -302,6 +305,9 @@ func (b *Builder) addRemoved(ctx context.Context, id string, found *prune.FoundO
 		o := newObject(info, Delete)
 		if err := b.op.Writer.DryRunDelete(ctx, info, metav1.DeletePropagationBackground); err != nil {
 			o.Action, o.Error = Fail, b.op.Events.RedactError(err).Error()
+		}
+		if declared := b.inventory.Find(info); declared != nil && live[info] != nil {
+			o.dryRun = &objectwriter.DryRunResult{Info: declared, Before: live[info]}
 		}
 		node.Objects = append(node.Objects, o)
 	}
@@ -319,6 +325,27 @@ func (b *Builder) addRemoved(ctx context.Context, id string, found *prune.FoundO
 	default:
 		p.Removed = append(p.Removed, node)
 	}
+}
+
+// liveStates returns the objects in list as they are in the cluster. It reads those whose state is not known; what cannot
+// be read is omitted, and is found out when the objects are deleted.
+func (b *Builder) liveStates(ctx context.Context, list kube.ResourceList) map[*object.Info]*unstructured.Unstructured {
+	if b.inventory == nil { // no earlier revision declares them
+		return nil
+	}
+	states := make(map[*object.Info]*unstructured.Unstructured, len(list))
+	var unread kube.ResourceList
+	for _, info := range list {
+		if state, isState := info.Object.(*unstructured.Unstructured); isState && state.GetUID() != "" {
+			states[info] = state
+		} else {
+			unread = append(unread, info)
+		}
+	}
+	if read, err := b.op.Cluster.Live(ctx, unread); err == nil {
+		maps.Copy(states, read)
+	}
+	return states
 }
 
 func newObject(info *object.Info, action Action) Object {

@@ -149,11 +149,11 @@ func maskBoth(before, after any, redactor *redact.Redactor) (from, to any) {
 		}
 		for key, value := range a {
 			if _, was := b[key]; !was {
-				newMap[redactor.Text(key)] = maskOne(value, redactor)
+				newMap[redactor.Text(key)] = redactor.Value(value)
 			}
 		}
 		if _, same := after.(map[string]any); !same {
-			return oldMap, maskOne(after, redactor)
+			return oldMap, redactor.Value(after)
 		}
 		return oldMap, newMap
 	case []any:
@@ -163,22 +163,22 @@ func maskBoth(before, after any, redactor *redact.Redactor) (from, to any) {
 		for i := range max(len(b), len(a)) {
 			switch {
 			case i >= len(a):
-				oldList[i] = maskOne(b[i], redactor)
+				oldList[i] = redactor.Value(b[i])
 			case i >= len(b):
-				newList[i] = maskOne(a[i], redactor)
+				newList[i] = redactor.Value(a[i])
 			default:
 				oldList[i], newList[i] = maskBoth(b[i], a[i], redactor)
 			}
 		}
 		if !same {
-			return oldList, maskOne(after, redactor)
+			return oldList, redactor.Value(after)
 		}
 		return oldList, newList
 	case string:
 		hidden := redactor.Text(b)
 		a, same := after.(string)
 		if !same {
-			return hidden, maskOne(after, redactor)
+			return hidden, redactor.Value(after)
 		}
 		changed := redactor.Text(a)
 		if a != b && changed == hidden {
@@ -186,26 +186,5 @@ func maskBoth(before, after any, redactor *redact.Redactor) (from, to any) {
 		}
 		return hidden, changed
 	}
-	return before, maskOne(after, redactor)
-}
-
-// maskOne returns a value with the contents of Secrets masked in all strings.
-func maskOne(value any, redactor *redact.Redactor) any {
-	switch v := value.(type) {
-	case map[string]any:
-		hidden := make(map[string]any, len(v))
-		for key, value := range v {
-			hidden[redactor.Text(key)] = maskOne(value, redactor)
-		}
-		return hidden
-	case []any:
-		hidden := make([]any, len(v))
-		for i := range v {
-			hidden[i] = maskOne(v[i], redactor)
-		}
-		return hidden
-	case string:
-		return redactor.Text(v)
-	}
-	return value
+	return before, redactor.Value(after)
 }

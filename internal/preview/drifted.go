@@ -27,7 +27,9 @@ type overwrittenDrift struct {
 	// live is the object in the cluster, and planned as it would be after the operation; nil if it is
 	// deleted first.
 	live, planned *unstructured.Unstructured
-	redactor      *redact.Redactor
+	// ownManager is the field manager of Helm if later revisions have failed, which may have set fields; otherwise empty.
+	ownManager string
+	redactor   *redact.Redactor
 }
 
 // addDrift adds to o, the Object for the result t of a dry run, what others have changed since the deployed revision, as
@@ -37,17 +39,20 @@ func (b *Builder) addDrift(run *deploy.Run, t objectwriter.DryRunResult, o *Obje
 	if inv == nil || !inv.IsOfBase(object.IDOf(t.Info)) || !inv.WasDeployed(t.Info) {
 		return
 	}
-	found := overwrittenDrift{earlier: inv.Find(t.Info), live: t.Before, redactor: b.op.Events.Redactor()}
+	found := overwrittenDrift{earlier: inv.FindInBase(t.Info), live: t.Before, redactor: b.op.Events.Redactor()}
+	if inv.HasLater() {
+		found.ownManager = objectwriter.FieldManager()
+	}
 	switch {
 	case o.Action == Create && o.Note == "" && !drift.HasTTLAfterFinished(found.earlier):
 		o.Note = fmt.Sprintf(noteMissing, inv.Base().Version)
-	case o.Action == Recreate:
-		o.Drift = found.fields(nil)
 	case o.Action == Change && o.change != nil:
 		found.planned = o.change.after
-		o.change.overwritten = found
-		o.Drift = found.fields(nil)
+		o.overwritten = found
+	case o.Action == Recreate:
+		o.overwritten = found
 	}
+	o.Drift = o.overwritten.fields(nil)
 }
 
 // fields returns the fields that differ in the cluster from what the deployed revision declares, and that the
@@ -60,6 +65,7 @@ func (o overwrittenDrift) fields(ignore *ignorefile.File) []drift.Field {
 	if found.State != drift.Changed {
 		return nil
 	}
+	found.Fields = slices.DeleteFunc(found.Fields, func(f drift.Field) bool { return o.ownManager != "" && f.Manager == o.ownManager })
 	if o.planned != nil {
 		changes := fielddiff.Compare(contentWithoutServerFields(o.live), contentWithoutServerFields(o.planned), patch.SchemaOf(o.earlier))
 		found.Fields = slices.DeleteFunc(found.Fields, func(f drift.Field) bool {

@@ -22,9 +22,8 @@ const noteIgnored = "only fields that are ignored would change (--ignore)"
 // change is the change of an object, according to a dry run.
 type change struct {
 	// after is the object as the operation would leave it, except for ports that the server assigns.
-	after       *unstructured.Unstructured
-	redactor    *redact.Redactor
-	overwritten overwrittenDrift
+	after    *unstructured.Unstructured
+	redactor *redact.Redactor
 }
 
 // Ignore makes the preview ignore the changes of fields that match the rules of a file
@@ -38,8 +37,12 @@ func (p *Preview) Ignore(file *ignorefile.File) error {
 			group = ""
 		}
 		rules := file.For(ignorefile.Object{Group: group, Kind: o.Kind, Namespace: o.Namespace, Name: o.Name, Labels: o.labels})
-		if err == nil && len(rules) > 0 && o.Action == Change && o.change != nil {
+		switch {
+		case err != nil || len(rules) == 0:
+		case o.Action == Change && o.change != nil:
 			err = o.ignore(file, rules)
+		case o.Action == Recreate:
+			o.Drift = o.overwritten.fields(file)
 		}
 	})
 	p.summarize()
@@ -59,7 +62,7 @@ func (o *Object) ignore(file *ignorefile.File, rules ignorefile.Rules) error {
 			continue
 		}
 		ignored++
-		planned, _ = fielddiff.Set(planned, d.Path, d.Live).(map[string]any)
+		planned = withLiveField(planned, live, d.Path)
 	}
 	switch {
 	case ignored == 0:
@@ -73,6 +76,20 @@ func (o *Object) ignore(file *ignorefile.File, rules ignorefile.Rules) error {
 		return fmt.Errorf("%s: %w", object.Describe(info), err)
 	}
 	o.Diff = unifiedDiff(o.live, o.planned, defaultContext)
-	o.Drift = o.change.overwritten.fields(file)
+	o.Drift = o.overwritten.fields(file)
 	return nil
+}
+
+// withLiveField returns planned with the field at path as it is in live. It removes the maps around the field that are
+// empty then, and do not exist in live.
+func withLiveField(planned, live map[string]any, path fielddiff.Path) map[string]any {
+	changed := fielddiff.Set(planned, path, fielddiff.Get(live, path))
+	for at := path[:len(path)-1]; len(at) > 0 && fielddiff.Get(live, at) == nil; at = at[:len(at)-1] {
+		if parent, isMap := fielddiff.Get(changed, at).(map[string]any); !isMap || len(parent) > 0 {
+			break
+		}
+		changed = fielddiff.Set(changed, at, nil)
+	}
+	content, _ := changed.(map[string]any)
+	return content
 }

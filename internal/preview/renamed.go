@@ -8,6 +8,7 @@ import (
 	"maps"
 	"regexp"
 	"strconv"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -138,10 +139,11 @@ func (r *renames) isSame(before, after any, earlier string) bool {
 		a, isText := after.(string)
 		return isText && r.isSameText(b, a, earlier)
 	}
-	was, is := fmt.Sprint(before), fmt.Sprint(after) // numbers can have different types
-	return was == is || is == r.revision && was == earlier
+	return fmt.Sprint(before) == fmt.Sprint(after) // numbers can have different types
 }
 
+// isSameText reports whether two texts differ only in the number of the revision. A number beside a dot or a colon is
+// part of a version or of the tag of an image instead.
 func (r *renames) isSameText(before, after, earlier string) bool {
 	if before == after {
 		return true
@@ -149,9 +151,14 @@ func (r *renames) isSameText(before, after, earlier string) bool {
 	if digits.ReplaceAllString(before, "#") != digits.ReplaceAllString(after, "#") {
 		return false
 	}
-	was, is := digits.FindAllString(before, -1), digits.FindAllString(after, -1)
-	for i := range was {
-		if was[i] != is[i] && (was[i] != earlier || is[i] != r.revision) {
+	was, is := digits.FindAllString(before, -1), digits.FindAllStringIndex(after, -1)
+	for i, at := range is {
+		number := after[at[0]:at[1]]
+		if was[i] == number {
+			continue
+		}
+		beside := after[max(at[0]-1, 0):at[0]] + after[at[1]:min(at[1]+1, len(after))]
+		if was[i] != earlier || number != r.revision || strings.ContainsAny(beside, ".:") {
 			return false
 		}
 	}
@@ -183,7 +190,7 @@ func (b *Builder) isRenamed(info *object.Info) bool {
 	want := newObject(replacement, Create)
 	renamed := false
 	b.preview.each(func(o *Object) {
-		if o.Action == Create && o.Kind == want.Kind && o.APIVersion == want.APIVersion && o.Namespace == want.Namespace && o.Name == want.Name {
+		if o.Action == Create && o.isSame(want) {
 			o.Action, o.Was, renamed = Rename, info.Name, true
 		}
 	})

@@ -110,8 +110,15 @@ type Object struct {
 	dryRun *objectwriter.DryRunResult
 	// labels are the declared labels.
 	labels map[string]string
+	// overwritten finds Drift.
+	overwritten overwrittenDrift
 	// change is the change of the object, for the action Change; nil if the server has not checked it.
 	change *change
+}
+
+// isSame reports whether two Objects are about the same object of the cluster.
+func (o *Object) isSame(other Object) bool {
+	return o.APIVersion == other.APIVersion && o.Kind == other.Kind && o.Namespace == other.Namespace && o.Name == other.Name
 }
 
 // SetContext sets the number of unchanged lines that diffs show before and after each change. The default is 3.

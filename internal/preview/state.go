@@ -45,7 +45,14 @@ func (p *Preview) States() []State {
 func (o *Object) state() State {
 	s := State{Action: o.Action, Object: o.title()}
 	t := o.dryRun
-	if t == nil || t.After == nil {
+	if t == nil {
+		return s
+	}
+	if declared, ok := t.Info.Object.(*unstructured.Unstructured); ok && t.Before != nil {
+		s.Live = map[string]any{}
+		addDeclared(s.Live, nil, object.WithoutServerFields(declared.Object), object.WithoutServerFields(t.Before.Object))
+	}
+	if t.After == nil {
 		return s
 	}
 	after := withoutOwnUID(object.WithoutServerFields(withoutAssignedAddresses(*t).Object), string(t.After.GetUID()))
@@ -58,10 +65,6 @@ func (o *Object) state() State {
 	s.Changes = map[string]FieldChange{}
 	for _, d := range fielddiff.Compare(before, after, patch.SchemaOf(t.Info)) {
 		s.Changes[d.Path.String()] = FieldChange{From: d.Live, To: d.Declared}
-	}
-	if declared, ok := t.Info.Object.(*unstructured.Unstructured); ok {
-		s.Live = map[string]any{}
-		addDeclared(s.Live, nil, object.WithoutServerFields(declared.Object), before)
 	}
 	return s
 }
@@ -176,50 +179,62 @@ type Difference struct {
 	// would do; both are empty if the preview does not contain the object.
 	Object      string
 	Action, Now Action
-	// Fields contains the paths of the fields that differ, sorted. It is empty if the actions differ.
-	Fields []string
+	// Live contains the paths of the fields that differ in the cluster, and Planned those of the other fields whose
+	// planned values differ. Both are sorted, and empty if the actions differ.
+	Live, Planned []string
+}
+
+// Fields returns the paths of all fields that differ, sorted.
+func (d Difference) Fields() []string {
+	return slices.Sorted(slices.Values(slices.Concat(d.Live, d.Planned)))
 }
 
 // Compare returns the differences between the states of an earlier and a later preview of the same operation.
 func Compare(earlier, later []State) []Difference {
 	var differences []Difference
-	now := make(map[string]State, len(later))
+	now := make(map[string][]State, len(later)) // a chart can declare an object twice
 	for _, s := range later {
-		now[s.Object] = s
+		now[s.Object] = append(now[s.Object], s)
 	}
 	for _, was := range earlier {
-		is, found := now[was.Object]
-		delete(now, was.Object)
-		d := Difference{Object: was.Object, Action: was.Action, Now: is.Action}
-		if found && was.Action == is.Action {
-			if d.Fields = differentFields(was, is); len(d.Fields) == 0 {
-				continue
+		d := Difference{Object: was.Object, Action: was.Action}
+		if found := now[was.Object]; len(found) > 0 {
+			d.Now, now[was.Object] = found[0].Action, found[1:]
+			if was.Action == d.Now {
+				if d.Live, d.Planned = differentFields(was, found[0]); len(d.Live)+len(d.Planned) == 0 {
+					continue
+				}
 			}
 		}
 		differences = append(differences, d)
 	}
 	for _, name := range slices.Sorted(maps.Keys(now)) {
-		differences = append(differences, Difference{Object: name, Now: now[name].Action})
+		for _, is := range now[name] {
+			differences = append(differences, Difference{Object: name, Now: is.Action})
+		}
 	}
 	return differences
 }
 
-func differentFields(a, b State) []string {
-	paths := map[string]bool{}
+// differentFields returns the fields in which two states differ, as in a Difference.
+func differentFields(a, b State) (live, planned []string) {
+	inLive, inPlan := map[string]bool{}, map[string]bool{}
 	for path := range mergedKeys(a.Live, b.Live) {
 		if !reflect.DeepEqual(a.Live[path], b.Live[path]) {
-			paths[path] = true
+			inLive[path] = true
 		}
 	}
 	for path := range mergedKeys(a.Changes, b.Changes) {
 		was, is := a.Changes[path], b.Changes[path]
-		for _, values := range [][2]any{{was.From, is.From}, {was.To, is.To}} {
-			for _, below := range differences(values[0], values[1]) {
-				paths[concatenate(path, below)] = true
-			}
+		for _, below := range differences(was.From, is.From) {
+			inLive[concatenate(path, below)] = true
+		}
+		for _, below := range differences(was.To, is.To) {
+			inPlan[concatenate(path, below)] = true
 		}
 	}
-	return slices.Sorted(maps.Keys(paths))
+	maps.DeleteFunc(inPlan, func(path string, _ bool) bool { return inLive[path] })
+	return slices.Sorted(maps.Keys(inLive)), slices.Sorted(maps.Keys(inPlan))
 }
 
 // differences returns the paths of the fields in which two values differ. Items of lists are identified by their
@@ -252,14 +267,15 @@ func mergedKeys[V any](a, b map[string]V) map[string]bool {
 	return keys
 }
 
-// Without returns those differences that others does not contain.
-func Without(differences, others []Difference) []Difference {
+// WithoutUnstable returns the differences without planned values that also differ in others, the differences between two
+// previews right after one another: the server answers them differently each time.
+func WithoutUnstable(differences, others []Difference) []Difference {
 	var rest []Difference
 	for _, d := range differences {
 		i := slices.IndexFunc(others, func(o Difference) bool { return o.Object == d.Object })
-		if i >= 0 && len(d.Fields) > 0 {
-			d.Fields = slices.DeleteFunc(slices.Clone(d.Fields), func(path string) bool { return slices.Contains(others[i].Fields, path) })
-			if len(d.Fields) == 0 {
+		if i >= 0 && len(d.Planned) > 0 {
+			d.Planned = slices.DeleteFunc(slices.Clone(d.Planned), func(path string) bool { return slices.Contains(others[i].Planned, path) })
+			if len(d.Live)+len(d.Planned) == 0 {
 				continue
 			}
 		}

@@ -38,8 +38,10 @@ const (
 	revisionLabel    = "helm.sh/recreated-by-revision"
 	objectLabel      = "helm.sh/recreated-object-id"
 	objectAnnotation = "helm.sh/recreated-object"
-	// createdAnnotation says that the operation that deleted the object has also created it as declared.
-	createdAnnotation = "helm.sh/recreated"
+	// createdAnnotation says that the operation that deleted the object has also created it as declared, and
+	// installedAnnotation when the release was installed.
+	createdAnnotation   = "helm.sh/recreated-as-declared"
+	installedAnnotation = "helm.sh/recreated-by-installed"
 	// contentKey is the key of the object, as JSON in gzip.
 	contentKey = "object"
 )
@@ -52,6 +54,9 @@ type storedCopy struct {
 	live     *unstructured.Unstructured
 	// created says that the operation has created the object as declared, so that it is not lost.
 	created bool
+	// installed says when the release was installed: a release that was installed later can have the same name and
+	// revisions.
+	installed string
 }
 
 func (c *storedCopy) id() sequencer.ID { return object.LiveID(c.live) }
@@ -106,24 +111,22 @@ func (s *Storage) list(ctx context.Context, release object.OwningRelease) ([]*st
 	return copies, nil
 }
 
-// store stores a copy of a live object.
-func (s *Storage) store(ctx context.Context, release object.OwningRelease, revision int, live *unstructured.Unstructured) (*storedCopy, error) {
+// store stores a new copy.
+func (s *Storage) store(ctx context.Context, release object.OwningRelease, c *storedCopy) error {
 	secrets, err := s.secrets(release.Namespace)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	c := &storedCopy{revision: revision, live: live.DeepCopy()}
-	c.live.SetManagedFields(nil)
 	secret, err := encode(c, release)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	c.secret = secret.Name
 	_, err = secrets.Create(ctx, secret, metav1.CreateOptions{})
 	if apierrors.IsAlreadyExists(err) { // an operation that was finished has failed to delete it
 		_, err = secrets.Update(ctx, secret, metav1.UpdateOptions{})
 	}
-	return c, err
+	return err
 }
 
 // setCreated stores whether the object of a copy was created as declared.
@@ -173,7 +176,7 @@ func encode(c *storedCopy, release object.OwningRelease) (*corev1.Secret, error)
 	name := fmt.Sprintf("%s.%s/%s/%s", id.Kind, id.Group, id.Namespace, id.Name)
 	digest := sha256.Sum256([]byte(name))
 	short := hex.EncodeToString(digest[:8])
-	annotations := map[string]string{objectAnnotation: id.String()}
+	annotations := map[string]string{objectAnnotation: id.String(), installedAnnotation: c.installed}
 	if c.created {
 		annotations[createdAnnotation] = strconv.FormatBool(true)
 	}
@@ -203,7 +206,7 @@ func decode(secret *corev1.Secret) (*storedCopy, error) {
 	}
 	c := &storedCopy{
 		secret: secret.Name, revision: revision, live: &unstructured.Unstructured{},
-		created: secret.Annotations[createdAnnotation] == strconv.FormatBool(true),
+		created: secret.Annotations[createdAnnotation] == strconv.FormatBool(true), installed: secret.Annotations[installedAnnotation],
 	}
 	return c, c.live.UnmarshalJSON(content)
 }

@@ -19,6 +19,19 @@ import (
 // revisions are the stored revisions of the release before the operation: only operations that have failed leave
 // copies, so nothing is read if the last one is deployed.
 func (r *Recreator) Recover(ctx context.Context, revisions []*release.Release) error {
+	return r.recoverIf(ctx, revisions, func(c *storedCopy) bool { return !r.Undo && !c.created })
+}
+
+// RecoverStatefulSets is what Recover is for the uninstall of a release: it creates only StatefulSets again. The pods of a
+// StatefulSet that was deleted still run, and are deleted with the new one.
+func (r *Recreator) RecoverStatefulSets(ctx context.Context, revisions []*release.Release) error {
+	return r.recoverIf(ctx, revisions, func(c *storedCopy) bool {
+		return !c.created && c.live.GroupVersionKind().GroupKind() == statefulSet
+	})
+}
+
+// recoverIf reads the copies, and creates the objects for which must returns true again if they were deleted.
+func (r *Recreator) recoverIf(ctx context.Context, revisions []*release.Release, must func(*storedCopy) bool) error {
 	if !mayHaveCopies(revisions) {
 		return nil
 	}
@@ -31,11 +44,12 @@ func (r *Recreator) Recover(ctx context.Context, revisions []*release.Release) e
 	})
 	deployed := lastDeployed(revisions)
 	for _, c := range copies {
-		if c.revision <= deployed { // its operation has succeeded, but failed to delete it
+		isOfOther := c.installed != "" && c.installed != r.installed()
+		if isOfOther || c.revision <= deployed { // its operation has succeeded, but failed to delete it
 			r.stale = append(r.stale, c)
 			continue
 		}
-		if r.copies[c.id()] = c; r.Undo || c.created {
+		if r.copies[c.id()] = c; !must(c) {
 			continue
 		}
 		if err := r.recover(ctx, c); err != nil {
@@ -58,7 +72,7 @@ func (r *Recreator) recover(ctx context.Context, c *storedCopy) error {
 		return err
 	}
 	if found := live[info]; found != nil {
-		if found.GetUID() != c.live.GetUID() || found.GetDeletionTimestamp() == nil {
+		if found.GetDeletionTimestamp() == nil {
 			return nil
 		}
 		if err := r.deleteAndWait(ctx, info, found); err != nil {
@@ -73,9 +87,9 @@ func (r *Recreator) recover(ctx context.Context, c *storedCopy) error {
 	return err
 }
 
-// Forget deletes the copies that operations on a release have left, because the release is uninstalled. revisions are
-// its stored revisions before that.
-func (r *Recreator) Forget(ctx context.Context, revisions []*release.Release) {
+// RemoveAllCopies deletes the copies that operations on a release have left, because the release is uninstalled.
+// revisions are its stored revisions before that.
+func (r *Recreator) RemoveAllCopies(ctx context.Context, revisions []*release.Release) {
 	if !mayHaveCopies(revisions) {
 		return
 	}
@@ -84,7 +98,7 @@ func (r *Recreator) Forget(ctx context.Context, revisions []*release.Release) {
 		r.Events.Warn(err.Error())
 		return
 	}
-	r.stale = copies
+	r.stale, r.copies = copies, nil
 	r.RemoveCopies(ctx)
 }
 

@@ -31,9 +31,11 @@ type Config struct {
 	Waiter  wait.Waiter
 	Events  *event.Sink
 	Storage *Storage
-	// Owner is the release, and Revision the revision that is being deployed.
-	Owner    object.OwningRelease
-	Revision int
+	// Owner is the release, and Revision the revision that is being deployed. Installed is when the release was
+	// installed.
+	Owner     object.OwningRelease
+	Revision  int
+	Installed time.Time
 	// Rules say which objects the user allows to be recreated.
 	Rules Rules
 	// Undo says that the operation undoes a failed one (--atomic): it creates the objects that the failed operation has
@@ -165,13 +167,11 @@ func (r *Recreator) recreate(ctx context.Context, info *object.Info, live *unstr
 func (r *Recreator) storeCopy(ctx context.Context, info *object.Info, live *unstructured.Unstructured) (*storedCopy, error) {
 	id := object.IDOf(info)
 	if c := r.copyOf(id); c != nil {
-		if c.created { // this operation may fail before it creates the object
-			return c, r.Storage.setCreated(ctx, r.Owner, c, false)
-		}
-		return c, nil
+		return c, r.setDeleted(ctx, c)
 	}
-	c, err := r.Storage.store(ctx, r.Owner, r.Revision, live)
-	if err != nil {
+	c := &storedCopy{revision: r.Revision, live: live.DeepCopy(), installed: r.installed()}
+	c.live.SetManagedFields(nil)
+	if err := r.Storage.store(ctx, r.Owner, c); err != nil {
 		return nil, err
 	}
 	r.mu.Lock()
@@ -179,6 +179,17 @@ func (r *Recreator) storeCopy(ctx context.Context, info *object.Info, live *unst
 	r.copies[id] = c
 	return c, nil
 }
+
+// setDeleted makes the next operation create the object of a copy again, because it is about to be deleted, and this
+// operation may end before it creates the object.
+func (r *Recreator) setDeleted(ctx context.Context, c *storedCopy) error {
+	if !c.created {
+		return nil
+	}
+	return r.Storage.setCreated(ctx, r.Owner, c, false)
+}
+
+func (r *Recreator) installed() string { return r.Installed.UTC().Format(time.RFC3339) }
 
 func (r *Recreator) copyOf(id sequencer.ID) *storedCopy {
 	r.mu.Lock()
@@ -203,6 +214,9 @@ func (r *Recreator) Replace(ctx context.Context, info *object.Info, live *unstru
 	}
 	target := restorable(c.live)
 	if err := refusal(target, live, r.Owner); err != nil {
+		return nil, fmt.Errorf("%s was not created again as it was before: %w", object.IDOf(info), err)
+	}
+	if err := r.setDeleted(ctx, c); err != nil {
 		return nil, fmt.Errorf("%s was not created again as it was before: %w", object.IDOf(info), err)
 	}
 	if err := r.deleteAndWait(ctx, info, live); err != nil {

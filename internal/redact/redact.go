@@ -83,6 +83,28 @@ func (r *Redactor) Text(text string) string {
 	return terminalsafe.Sanitize(out.String())
 }
 
+// Value returns a value of an object (maps, lists, strings, numbers and booleans) with the contents of Secrets masked in
+// all texts.
+func (r *Redactor) Value(value any) any {
+	switch v := value.(type) {
+	case map[string]any:
+		masked := make(map[string]any, len(v))
+		for key, value := range v {
+			masked[r.Text(key)] = r.Value(value)
+		}
+		return masked
+	case []any:
+		masked := make([]any, len(v))
+		for i := range v {
+			masked[i] = r.Value(v[i])
+		}
+		return masked
+	case string:
+		return r.Text(v)
+	}
+	return value
+}
+
 // Error returns an error that wraps err, and whose text is that of err, redacted by
 // ServerMessage. If this does not change the text, Error returns err itself.
 func (r *Redactor) Error(err error) error {

@@ -186,6 +186,9 @@ func ReleaseOptions(rel *release.Release, history []*release.Release) chartutil.
 	if rendered != nil {
 		isInstall = rendered.Info.FirstDeployed.Equal(rendered.Info.LastDeployed)
 	}
+	if isInstall {
+		number = 1 // even with --replace, whose revision has another number
+	}
 	return chartutil.ReleaseOptions{Name: rel.Name, Namespace: rel.Namespace, Revision: number, IsInstall: isInstall, IsUpgrade: !isInstall}
 }
 

@@ -92,6 +92,7 @@ func TestReleaseOptions(t *testing.T) {
 		isInstall bool
 	}{
 		{"install", history[0], history[:1], 1, true},
+		{"install with --replace", &release.Release{Version: 4, Info: &release.Info{FirstDeployed: first, LastDeployed: first}}, nil, 1, true},
 		{"upgrade", history[1], history[:2], 2, false},
 		{"rollback", history[2], history[:3], 1, true},
 		{"rollback to a rollback", history[3], history[:4], 1, true},

@@ -55,7 +55,7 @@ func IdentifyCluster(ctx context.Context, cfg *helmaction.Configuration) (Cluste
 	return c, nil
 }
 
-// CheckCluster returns an error if the plan was made for another cluster than is.
+// CheckCluster returns a *ClusterError if the plan was made for another cluster than is.
 func (p *Plan) CheckCluster(is Cluster) error {
 	was := p.Cluster
 	switch {
@@ -66,7 +66,14 @@ func (p *Plan) CheckCluster(is Cluster) error {
 	case was.Server == is.Server && was.Authority == is.Authority:
 		return nil
 	}
-	return fmt.Errorf("the plan was made for another cluster: %s, not %s; select the cluster with --kube-context", was, is)
+	return &ClusterError{Planned: was, Actual: is}
+}
+
+// ClusterError reports that a plan was made for another cluster. Nothing was changed.
+type ClusterError struct{ Planned, Actual Cluster }
+
+func (e *ClusterError) Error() string {
+	return fmt.Sprintf("the plan was made for another cluster: %s, not %s; select the cluster with --kube-context", e.Planned, e.Actual)
 }
 
 func (c Cluster) String() string {

@@ -61,11 +61,12 @@ func OptionsOfInstall(i *helmaction.Install) HelmOptions {
 	}
 }
 
-// ConfigureUpgrade sets all fields of u but Timeout such that it does what the plan says. Nothing is rendered again, and
-// the values of the plan are complete.
+// ConfigureUpgrade sets the fields of u about what is deployed, and how, such that it does what the plan says. Nothing is
+// rendered again, and the values of the plan are complete.
 func (p *Plan) ConfigureUpgrade(u *helmaction.Upgrade) {
 	o := p.Options.HelmOptions
 	u.Namespace, u.Install, u.DryRun, u.DryRunOption, u.PostRenderer, u.SkipSchemaValidation = p.Namespace, false, false, "", nil, true
+	u.HideSecret = false // is only for dry runs
 	u.ResetValues, u.ReuseValues, u.ResetThenReuseValues = true, false, false
 	u.Wait, u.WaitForJobs, u.DisableHooks, u.Force, u.Recreate, u.TakeOwnership = o.Wait, o.WaitForJobs, o.DisableHooks, o.Force, o.Recreate, o.TakeOwnership
 	u.DisableOpenAPIValidation, u.SkipCRDs, u.Atomic, u.CleanupOnFail = o.DisableOpenAPIValidation, o.SkipCRDs, o.Atomic, o.CleanupOnFail
@@ -76,7 +77,7 @@ func (p *Plan) ConfigureUpgrade(u *helmaction.Upgrade) {
 func (p *Plan) ConfigureInstall(i *helmaction.Install) {
 	o := p.Options.HelmOptions
 	i.ReleaseName, i.Namespace, i.DryRun, i.DryRunOption, i.PostRenderer, i.SkipSchemaValidation = p.Release, p.Namespace, false, "", nil, true
-	i.ClientOnly, i.IncludeCRDs, i.OutputDir = false, false, ""
+	i.ClientOnly, i.IncludeCRDs, i.OutputDir, i.HideSecret = false, false, "", false
 	i.Wait, i.WaitForJobs, i.DisableHooks, i.Force, i.TakeOwnership = o.Wait, o.WaitForJobs, o.DisableHooks, o.Force, o.TakeOwnership
 	i.DisableOpenAPIValidation, i.SkipCRDs, i.Atomic = o.DisableOpenAPIValidation, o.SkipCRDs, o.Atomic
 	i.CreateNamespace, i.Replace, i.Description, i.Labels = o.CreateNamespace, o.Replace, o.Description, o.Labels

@@ -166,8 +166,8 @@ func (p *Plan) Complete(ctx context.Context, cfg *helmaction.Configuration, r Re
 }
 
 // Check returns an error unless the plan can be executed: it was made for the cluster of cfg, and nothing has changed.
-// look makes a preview of the operation.
-func (p *Plan) Check(ctx context.Context, cfg *helmaction.Configuration, look func(context.Context, *chart.Chart, map[string]any) (*preview.Preview, error)) error {
+// makePreview makes a preview of the operation.
+func (p *Plan) Check(ctx context.Context, cfg *helmaction.Configuration, makePreview func(context.Context, *chart.Chart, map[string]any) (*preview.Preview, error)) error {
 	is, err := IdentifyCluster(ctx, cfg)
 	if err == nil {
 		err = p.CheckCluster(is)
@@ -180,7 +180,7 @@ func (p *Plan) Check(ctx context.Context, cfg *helmaction.Configuration, look fu
 		if err != nil {
 			return nil, err
 		}
-		now, err := look(ctx, ch, values)
+		now, err := makePreview(ctx, ch, values)
 		if err != nil {
 			return nil, err
 		}
@@ -189,10 +189,11 @@ func (p *Plan) Check(ctx context.Context, cfg *helmaction.Configuration, look fu
 }
 
 // checkStates returns a *ChangedError if the objects of the operation, or the answers of the server about them, have
-// changed. look returns the states of a new preview. If they differ from those of the plan, checkStates calls look again:
-// what differs between these two previews is different in every answer of the server, and does not count.
-func (p *Plan) checkStates(look func() ([]preview.State, error)) error {
-	states, err := look()
+// changed. statesNow returns the states of a new preview. If they differ from those of the plan, checkStates calls it
+// again: planned values that differ between these two previews are different in every answer of the server, and do not
+// count.
+func (p *Plan) checkStates(statesNow func() ([]preview.State, error)) error {
+	states, err := statesNow()
 	if err != nil {
 		return err
 	}
@@ -200,11 +201,11 @@ func (p *Plan) checkStates(look func() ([]preview.State, error)) error {
 	if len(differences) == 0 {
 		return nil
 	}
-	again, err := look()
+	again, err := statesNow()
 	if err != nil {
 		return err
 	}
-	differences = preview.Without(differences, preview.Compare(states, again))
+	differences = preview.WithoutUnstable(differences, preview.Compare(states, again))
 	if len(differences) == 0 {
 		return nil
 	}
@@ -217,8 +218,8 @@ func (p *Plan) checkStates(look func() ([]preview.State, error)) error {
 
 func describe(d preview.Difference) string {
 	switch {
-	case len(d.Fields) > 0:
-		return d.Object + ": " + strings.Join(d.Fields, ", ")
+	case len(d.Fields()) > 0:
+		return d.Object + ": " + strings.Join(d.Fields(), ", ")
 	case d.Action == "":
 		return fmt.Sprintf("%s: now, the operation would %s it", d.Object, verb(d.Now))
 	case d.Now == "":

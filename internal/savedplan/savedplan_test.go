@@ -180,7 +180,10 @@ func TestCheckCluster(t *testing.T) {
 // TestCheckObjects checks that what differs in every answer of the server does not count.
 func TestCheckObjects(t *testing.T) {
 	state := func(value string) []preview.State {
-		return []preview.State{{Action: preview.Create, Object: "a", Live: map[string]any{"spec.a": value}}}
+		return []preview.State{{Action: preview.Create, Object: "a", Changes: map[string]preview.FieldChange{"spec.a": {To: value}}}}
+	}
+	live := func(value string) []preview.State {
+		return []preview.State{{Action: preview.Create, Object: "a", Live: map[string]any{"spec.b": value}, Changes: state("1")[0].Changes}}
 	}
 	for _, tt := range []struct {
 		name    string
@@ -190,6 +193,7 @@ func TestCheckObjects(t *testing.T) {
 		{"as planned", [][]preview.State{state("1")}, ""},
 		{"changed", [][]preview.State{state("2"), state("2")}, "a: spec.a"},
 		{"always another", [][]preview.State{state("2"), state("3")}, ""},
+		{"changed by others again and again", [][]preview.State{live("2"), live("3")}, "a: spec.b"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			asked := 0

@@ -16,6 +16,7 @@ import (
 
 	"helm.sh/helm/v3/pkg/kube"
 	"helm.sh/helm/v3/pkg/release"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/ordered-helm/helm/internal/event"
 	"github.com/ordered-helm/helm/internal/history"
@@ -168,6 +169,9 @@ func (r *Run) Perform(ctx context.Context) (*release.UninstallReleaseResponse, e
 	if err := r.runPreDeleteHooks(ctx, runner); err != nil {
 		return r.response, err
 	}
+	if err := r.recoverStatefulSets(ctx); err != nil {
+		return r.response, err
+	}
 	deleted, err := r.deleteObjects(ctx)
 	if err != nil {
 		return nil, err
@@ -185,7 +189,7 @@ func (r *Run) Perform(ctx context.Context) (*release.UninstallReleaseResponse, e
 	if err := r.deleteHookObjects(ctx); err != nil {
 		return r.response, errors.Join(append([]error{err}, r.errs...)...)
 	}
-	r.forgetRecreated(ctx)
+	r.removeCopies(ctx)
 	return r.response, nil
 }
 
@@ -226,15 +230,32 @@ func (r *Run) deleteHookObjects(ctx context.Context) error {
 	return context.Cause(ctx)
 }
 
-// forgetRecreated deletes the copies of objects that operations on the release have left.
-func (r *Run) forgetRecreated(ctx context.Context) {
-	if r.op.Delegates() {
-		return
+// recoverStatefulSets creates StatefulSets again that earlier operations have deleted, but not created, so that their pods
+// are deleted with them.
+func (r *Run) recoverStatefulSets(ctx context.Context) error {
+	if r.op.Delegates() || propagation(r.options.Propagation, r.op.Log) == metav1.DeletePropagationOrphan {
+		return nil
 	}
+	if err := r.recreator().RecoverStatefulSets(ctx, r.target.state.History); err != nil {
+		return fmt.Errorf("recover recreated objects: %w", err)
+	}
+	return nil
+}
+
+// removeCopies deletes the copies of objects that operations on the release have left.
+func (r *Run) removeCopies(ctx context.Context) {
+	if !r.op.Delegates() {
+		r.recreator().RemoveAllCopies(ctx, r.target.state.History)
+	}
+}
+
+func (r *Run) recreator() *recreation.Recreator {
 	rel := r.target.Release
-	recreation.New(recreation.Config{
-		Events: r.op.Events, Storage: r.op.RecreatedObjects(), Owner: object.OwningRelease{Name: rel.Name, Namespace: rel.Namespace},
-	}).Forget(ctx, r.target.state.History)
+	return recreation.New(recreation.Config{
+		Cluster: r.op.Cluster, Writer: r.op.Writer, Waiter: r.op.Waiter, Events: r.op.Events, Storage: r.op.RecreatedObjects(),
+		Owner: object.OwningRelease{Name: rel.Name, Namespace: rel.Namespace}, Revision: rel.Version, Installed: rel.Info.FirstDeployed.Time,
+		Timeout: r.options.ReadinessTimeout,
+	})
 }
 
 func (r *Run) addError(err error) {

@@ -22,6 +22,8 @@ type (
 	// PlanChangedError reports that a SavedPlan cannot be executed, because something that it depends on has
 	// changed. Nothing was changed.
 	PlanChangedError = savedplan.ChangedError
+	// PlanClusterError reports that a SavedPlan was made for another cluster.
+	PlanClusterError = savedplan.ClusterError
 	// PlanDigestError reports that a file does not contain the plan with the expected digest.
 	PlanDigestError = savedplan.DigestError
 )
@@ -78,11 +80,12 @@ func (i *Install) PlanInstall(ctx context.Context, chrt *chart.Chart, vals map[s
 }
 
 // RunPlan does what PlanUpgrade has planned. Before, it checks that the release, the objects that the plan compares,
-// and the answers of the server about them are as they were; otherwise the error is a *PlanChangedError. Apart from
-// Timeout, ReadinessTimeout, MaxParallelHooks, OnEvent, FollowHookLogs, Lifecycle and ScriptOptions, RunPlan replaces
-// all fields of u with those of the plan.
+// and the answers of the server about them are as they were; otherwise the error is a *PlanChangedError. RunPlan
+// replaces the fields of u about what is deployed, and how, with those of the plan. It keeps Timeout, ReadinessTimeout,
+// MaxParallelHooks, OnEvent, FollowHookLogs, Lifecycle, Takeover, ScriptOptions and those about output.
 func (u *Upgrade) RunPlan(ctx context.Context, p *SavedPlan) (*release.Release, error) {
 	u.usePlan(p)
+	defer func() { u.savedPlan = nil }()
 	onEvent := u.OnEvent
 	u.OnEvent = nil // otherwise warnings would be emitted twice
 	err := p.Check(ctx, u.cfg, func(ctx context.Context, ch *chart.Chart, vals map[string]any) (*Preview, error) {
@@ -101,6 +104,7 @@ func (u *Upgrade) RunPlan(ctx context.Context, p *SavedPlan) (*release.Release, 
 // RunPlan is what that of Upgrade is for an installation.
 func (i *Install) RunPlan(ctx context.Context, p *SavedPlan) (*release.Release, error) {
 	i.usePlan(p)
+	defer func() { i.savedPlan = nil }()
 	onEvent := i.OnEvent
 	i.OnEvent = nil
 	err := p.Check(ctx, i.cfg, i.Preview)

@@ -29,7 +29,12 @@ func (r *upgradeRun) isUnchanged(ctx context.Context) (bool, error) {
 		r.compared("revision %d of release %s is %s: it is upgraded", r.last.Version, r.name, status)
 		return false, nil
 	}
-	differences, err := r.differences(ctx)
+	p := r.planner.WithRelease(revisiondiff.ReleaseOptions(r.last, r.state.History))
+	candidate, err := r.candidate(ctx, p)
+	if err != nil {
+		return false, nil //nolint:nilerr // the upgrade fails with the same error
+	}
+	differences, err := r.differences(ctx, p, candidate)
 	if err != nil {
 		return false, err
 	}
@@ -56,13 +61,9 @@ func (r *upgradeRun) compared(format string, args ...any) {
 	r.op.Events.Emit(event.Event{Type: event.Compared, Message: fmt.Sprintf(format, args...)})
 }
 
-// differences returns in what the new revision would differ from the last one, if it had its number.
-func (r *upgradeRun) differences(ctx context.Context) ([]string, error) {
-	p := r.planner.WithRelease(revisiondiff.ReleaseOptions(r.last, r.state.History))
-	candidate, err := r.candidate(ctx, p)
-	if err != nil {
-		return nil, nil //nolint:nilerr // the upgrade fails with the same error
-	}
+// differences returns in what candidate, the new revision as p renders it with the number of the last one, differs from
+// the last one.
+func (r *upgradeRun) differences(ctx context.Context, p *planner.Planner, candidate revisiondiff.Revision) ([]string, error) {
 	record, err := orderrecord.Read(r.last)
 	if err != nil {
 		return []string{"the order"}, nil //nolint:nilerr // the record cannot be used

@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/ordered-helm/helm/internal/chartscripts"
+	"github.com/ordered-helm/helm/internal/cluster"
 	"github.com/ordered-helm/helm/internal/deploy"
 	"github.com/ordered-helm/helm/internal/failure"
 	"github.com/ordered-helm/helm/internal/history"
@@ -101,6 +102,7 @@ func (r *upgradeRun) upgrade(ctx context.Context, chrt *chart.Chart, vals map[st
 }
 
 func (r *upgradeRun) preview(ctx context.Context, b *preview.Builder, chrt *chart.Chart, vals map[string]any) (*Preview, error) {
+	ctx = cluster.WithManagedFields(ctx) // drift and rules for ignoring it depend on them
 	if err := r.load(ctx); err != nil {
 		return nil, err
 	}

@@ -16,6 +16,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -171,14 +172,11 @@ func removeOld(parent, key string) error {
 	return errors.Join(append(failed, err)...)
 }
 
-// suiteKey returns a digest of everything that the results of stock Helm depend on: this test
-// program, which contains every scenario, rule and server; stock Helm; the initial files of
-// each sandbox; the control plane; and the machine.
+// suiteKey returns a digest of everything that the results of stock Helm depend on: the sources of
+// the tests, with every scenario, rule and server; the versions of modules; stock Helm; the initial
+// files of each sandbox; the control plane; and the machine. Packages of the product that the tests
+// import are no part of it: if they lead to other results of ours, stock Helm is run again anyway.
 func suiteKey(stock string) (string, error) {
-	program, err := os.Executable()
-	if err != nil {
-		return "", err
-	}
 	plane, err := cluster.Key()
 	if err != nil {
 		return "", err
@@ -186,12 +184,43 @@ func suiteKey(stock string) (string, error) {
 	digest := sha256.New()
 	fmt.Fprintf(digest, "control plane %s\n", plane)
 	err = errors.Join(
-		digestFile(digest, program),
+		digestSources(digest),
+		digestFile(digest, "../go.sum"),
 		digestFile(digest, stock),
 		digestTree(digest, "testdata"),
 		digestMachine(digest),
 	)
 	return hex.EncodeToString(digest.Sum(nil)[:16]), err
+}
+
+// digestSources adds the Go files of this package, and of the packages for tests that it imports, to
+// a digest.
+func digestSources(digest hash.Hash) error {
+	list := exec.Command("go", "list", "-test", "-deps", "-f", "{{if .Module}}{{.ImportPath}} {{.Dir}}{{end}}", ".") //nolint:noctx // takes less than a second
+	out, err := list.Output()
+	if err != nil {
+		return fmt.Errorf("list the imported packages: %w", err)
+	}
+	seen := map[string]bool{}
+	for line := range strings.Lines(string(out)) {
+		path, dir, _ := strings.Cut(strings.TrimSpace(line), " ")
+		isTest := strings.HasPrefix(path, "github.com/ordered-helm/helm/test/") || strings.HasPrefix(path, "github.com/ordered-helm/helm/internal/testutil/")
+		if !isTest || seen[dir] {
+			continue
+		}
+		seen[dir] = true
+		files, err := filepath.Glob(filepath.Join(dir, "*.go"))
+		if err != nil {
+			return err
+		}
+		for _, file := range files {
+			fmt.Fprintf(digest, "%s %s\n", path, filepath.Base(file))
+			if err := digestFile(digest, file); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 func digestFile(digest hash.Hash, path string) error {

@@ -145,6 +145,17 @@ func TestUnchangedButNotReady(t *testing.T) {
 	h.ExpectStatuses(t, "rel", "deployed")
 }
 
+// TestOnlyIfChangedWithInvalidChart checks that a chart that cannot be rendered is an error.
+func TestOnlyIfChangedWithInvalidChart(t *testing.T) {
+	t.Parallel()
+	h := harness.New(t)
+	dir := charts.WriteFiles(t, map[string]string{
+		"Chart.yaml": charts.Metadata, "templates/all.yaml": `{apiVersion: v1, kind: ConfigMap, metadata: {name: a, annotations: {v: "{{ if .Values.invalid }}{{ fail "no" }}{{ end }}"}}}`,
+	})
+	h.MustRun("install", "rel", dir)
+	h.ExpectFailure(t, []string{"upgrade", "rel", dir, "--only-if-changed", "--set", "invalid=true"}, "execution error", "no")
+}
+
 // TestUnchangedDefinitions changes a definition in the cluster.
 //   - "with --crds, the definitions in crds/ directories are as in the cluster"
 func TestUnchangedDefinitions(t *testing.T) {

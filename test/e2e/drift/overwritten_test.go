@@ -5,6 +5,7 @@ package drift
 
 import (
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -82,39 +83,48 @@ func driftInPlan(t *testing.T, h *harness.Helm, chart string, args ...string) []
 func TestPlanNamesDrift(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
+		failed  []string          // the flags of an upgrade that fails
 		patch   map[string]string // by object
 		missing string
 		args    []string
 		want    []string
 	}{
-		"nothing":                      {nil, "", []string{"--set", "color=red"}, nil},
-		"a field that the chart keeps": {map[string]string{"ConfigMap/config": `{"data":{"color":"green"}}`}, "", nil, []string{"ConfigMap data.color by cluster-test"}},
+		"nothing":                      {args: []string{"--set", "color=red"}},
+		"a field that the chart keeps": {nil, map[string]string{"ConfigMap/config": `{"data":{"color":"green"}}`}, "", nil, []string{"ConfigMap data.color by cluster-test"}},
 		"a field that the chart changes": {
-			map[string]string{"ConfigMap/config": `{"data":{"color":"green"}}`}, "", []string{"--set", "color=red", "--set", "size=2"}, []string{"ConfigMap data.color by cluster-test"},
+			nil, map[string]string{"ConfigMap/config": `{"data":{"color":"green"}}`}, "", []string{"--set", "color=red", "--set", "size=2"}, []string{"ConfigMap data.color by cluster-test"},
 		},
-		"what the chart now declares, too": {map[string]string{"ConfigMap/config": `{"data":{"color":"red"}}`}, "", []string{"--set", "color=red", "--set", "size=2"}, nil},
-		"fields of others":                 {map[string]string{"ConfigMap/config": `{"data":{"other":"green"},"metadata":{"labels":{"a":"b"}}}`}, "", []string{"--set", "color=red"}, nil},
-		"a Secret":                         {map[string]string{"Secret/secret": `{"stringData":{"color":"other-is-secret"}}`}, "", nil, []string{"Secret data.color by cluster-test"}},
+		"what the chart now declares, too": {nil, map[string]string{"ConfigMap/config": `{"data":{"color":"red"}}`}, "", []string{"--set", "color=red", "--set", "size=2"}, nil},
+		"fields of others":                 {nil, map[string]string{"ConfigMap/config": `{"data":{"other":"green"},"metadata":{"labels":{"a":"b"}}}`}, "", []string{"--set", "color=red"}, nil},
+		"a Secret":                         {nil, map[string]string{"Secret/secret": `{"stringData":{"color":"other-is-secret"}}`}, "", nil, []string{"Secret data.color by cluster-test"}},
 		"a deleted object": {
-			nil, "ConfigMap/config", nil, []string{"ConfigMap: revision 1 has deployed it, but it no longer exists"},
+			nil, nil, "ConfigMap/config", nil, []string{"ConfigMap: revision 1 has deployed it, but it no longer exists"},
 		},
 		"an item of a list": {
-			map[string]string{"Deployment/web": `{"spec":{"replicas":3,"template":{"spec":{"containers":[{"name":"c","image":"other"}]}}}}`}, "", []string{"--set", "size=2"},
+			nil, map[string]string{"Deployment/web": `{"spec":{"replicas":3,"template":{"spec":{"containers":[{"name":"c","image":"other"}]}}}}`}, "", []string{"--set", "size=2"},
 			[]string{"Deployment spec.replicas by cluster-test", "Deployment spec.template.spec.containers[name=c].image by cluster-test"},
 		},
 		"an object that is recreated": {
-			map[string]string{"Job/job": `{"spec":{"parallelism":2}}`}, "", []string{"--set", "image=two", "--recreate", "Job/job"}, []string{"Job spec.parallelism by cluster-test"},
+			nil, map[string]string{"Job/job": `{"spec":{"parallelism":2}}`}, "", []string{"--set", "image=two", "--recreate", "Job/job"}, []string{"Job spec.parallelism by cluster-test"},
 		},
 		"--ignore": {
-			map[string]string{"ConfigMap/config": `{"data":{"color":"green","size":"0"}}`}, "", []string{"--ignore", ignoreFile(t, "- match: {kind: ConfigMap}\n  fields: [data.color]\n")},
+			nil, map[string]string{"ConfigMap/config": `{"data":{"color":"green","size":"0"}}`}, "", []string{"--ignore", ignoreFile(t, "- match: {kind: ConfigMap}\n  fields: [data.color]\n")},
 			[]string{"ConfigMap data.size by cluster-test"},
 		},
+		"--ignore for an object that is recreated": {
+			nil, map[string]string{"Job/job": `{"spec":{"parallelism":2}}`}, "",
+			[]string{"--set", "image=two", "--recreate", "Job/job", "--ignore", ignoreFile(t, "- match: {kind: Job}\n  fields: [spec.parallelism]\n")}, nil,
+		},
+		"what a failed revision has set": {[]string{"--set", "color=red", "--set", "size=-1"}, nil, "", []string{"--set", "color=green"}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			h := harness.New(t)
 			chart := overwrittenChart(t)
 			h.MustRun("install", "rel", chart)
+			if tt.failed != nil {
+				h.ExpectFailure(t, append([]string{"upgrade", "rel", chart, "--wait=ordered"}, tt.failed...), "spec.replicas")
+			}
 			for object, patch := range tt.patch {
 				h.Patch(t, object, patch)
 			}
@@ -128,5 +138,21 @@ func TestPlanNamesDrift(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestPlanNamesManagersOfManyObjects checks that a plan says who has changed one of so many objects that they are listed.
+func TestPlanNamesManagersOfManyObjects(t *testing.T) {
+	t.Parallel()
+	h := harness.New(t)
+	var objects []charts.Object
+	for i := range 20 {
+		objects = append(objects, charts.Object{Name: fmt.Sprintf("c%d", i), Value: "1"})
+	}
+	chart := charts.Write(t, objects...)
+	h.MustRun("install", "rel", chart)
+	h.Patch(t, "ConfigMap/c7", `{"data":{"value":"2"}}`)
+	if got := driftInPlan(t, h, chart); !slices.Equal(got, []string{"ConfigMap data.value by cluster-test"}) {
+		t.Errorf("the plan says %q", got)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -509,6 +510,24 @@ func TestKilled(t *testing.T) {
 				t.Errorf("it is %v", got)
 			}
 		},
+		"while it is undone": func(t *testing.T, h *harness.Helm) {
+			install(t, h)
+			var created atomic.Int32
+			held, pass := h.HoldRequests(t, func(what fault.Request) bool { return creates("configmaps")(what) && created.Add(1) == 2 })
+			defer pass()
+			h.KillWhen(t, "is deleted and created again", func() bool {
+				harness.AwaitClosed(t, held, "the creation as it was")
+				return true
+			}, "upgrade", "rel", charts.Write(t, append([]charts.Object{settings("2", onImmutable)}, broken...)...), "--wait=ordered", "--atomic")
+			pass()
+			if h.Get(t, "ConfigMap/settings") != nil {
+				t.Fatal("the ConfigMap exists")
+			}
+			h.MustRun("rollback", "rel", "1")
+			if got := h.Get(t, "ConfigMap/settings"); harness.ValueOf(got) != "1" || got.GetLabels()["by"] != "others" {
+				t.Errorf("it is %v", got)
+			}
+		},
 		"uninstall": func(t *testing.T, h *harness.Helm) {
 			killFirst(t, h, "configmaps", "ConfigMap/settings")
 			h.MustRun("uninstall", "rel")
@@ -517,4 +536,28 @@ func TestKilled(t *testing.T) {
 			}
 		},
 	})
+}
+
+// TestUninstallAfterKill uninstalls a release whose StatefulSet was deleted, and not created.
+//   - "An uninstall creates a StatefulSet that was deleted in this way again first, so that its pods are deleted with it"
+func TestUninstallAfterKill(t *testing.T) {
+	t.Parallel()
+	h := newShop(t)
+	held, pass := h.HoldRequests(t, func(what fault.Request) bool {
+		return what.Verb == "create" && what.Resource == "statefulsets" && what.Query.Get("dryRun") == ""
+	})
+	defer pass()
+	h.KillWhen(t, `StatefulSet "db"`, func() bool {
+		harness.AwaitClosed(t, held, "the creation")
+		return true
+	}, append([]string{"upgrade", "rel", shop(h, "2").Write(t), "--progress=plain"}, allow...)...)
+	pass()
+	if h.Get(t, "StatefulSet/db") != nil || h.Get(t, "Pod/db-0") == nil {
+		t.Fatal("the StatefulSet exists, or its pod does not")
+	}
+	h.MustRun("uninstall", "rel")
+	harness.Eventually(t, "the pod is deleted", func() bool { return h.Get(t, "Pod/db-0") == nil })
+	if left := copies(t, h); len(left) > 0 || h.Get(t, "StatefulSet/db") != nil {
+		t.Errorf("the copies %q or the StatefulSet are left", left)
+	}
 }

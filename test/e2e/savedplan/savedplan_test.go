@@ -222,6 +222,14 @@ func TestPlanAfterChanges(t *testing.T) {
 			},
 			refused: []string{"v1 Service ", "/web: the operation would not change it; now, it would create it"},
 		},
+		"an object that is deleted": {
+			change: func(t *testing.T, h *harness.Helm, _ string) {
+				t.Helper()
+				_, err := h.Kubectl(t, "set", "image", "pod/pod-one", "c=other")
+				harness.NoError(t, err)
+			},
+			refused: []string{"v1 Pod ", "/pod-one: spec.containers[name=c].image"},
+		},
 		"a default": {
 			change: func(t *testing.T, h *harness.Helm, _ string) {
 				t.Helper()
@@ -244,6 +252,21 @@ func TestPlanAfterChanges(t *testing.T) {
 			expectRefused(t, h, []string{"upgrade", "--plan", path}, append(c.refused, "Make a new plan")...)
 		})
 	}
+}
+
+// TestPlanWithDefinitionTwice executes a plan of a chart in which two subcharts have the same CRD.
+func TestPlanWithDefinitionTwice(t *testing.T) {
+	t.Parallel()
+	h := harness.New(t)
+	definition := charts.Definition(h.Namespace+".example", "Gadget").Manifest()
+	h.DeleteAfter(t, harness.ParseManifest(t, definition))
+	dir := charts.WriteFiles(t, map[string]string{
+		"Chart.yaml": charts.Metadata, "templates/all.yaml": "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}",
+		"charts/one/Chart.yaml": "{apiVersion: v2, name: one, version: 1.0.0}", "charts/one/crds/a.yaml": definition,
+		"charts/two/Chart.yaml": "{apiVersion: v2, name: two, version: 1.0.0}", "charts/two/crds/a.yaml": definition,
+	})
+	path, _ := save(t, h, dir, "--install")
+	h.MustRun("install", "--plan", path)
 }
 
 // TestPlanFiles checks which files are refused.
