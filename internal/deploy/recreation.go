@@ -100,9 +100,9 @@ func (r *Run) forgetRecreated(ctx context.Context) {
 
 // Recreation returns how Perform would recreate an object whose change the server has rejected in a dry run. live is its
 // state in the cluster.
-func (r *Run) Recreation(ctx context.Context, info *object.Info, live *unstructured.Unstructured, rejected error) recreation.Plan {
+func (r *Run) Recreation(ctx context.Context, info *object.Info, live *unstructured.Unstructured, rejected error) recreation.Decision {
 	if r.recreator == nil {
-		return recreation.Plan{}
+		return recreation.Decision{}
 	}
-	return r.recreator.Plan(ctx, info, live, rejected)
+	return r.recreator.Decide(ctx, info, live, rejected)
 }

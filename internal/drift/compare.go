@@ -44,10 +44,10 @@ type Difference struct {
 	Err error
 }
 
-// Options returns the options with which objects are compared, and with which they must be applied
+// ApplyOptions returns the options with which objects are compared, and with which they must be applied
 // so that they are as declared. The base of each object is its declaration, so that fields which
 // others have set stay.
-func Options() objectwriter.ApplyOptions {
+func ApplyOptions() objectwriter.ApplyOptions {
 	return objectwriter.ApplyOptions{KeepForeignFields: true, ThreeWay: true, SkipSameState: true, Declaration: Declaration}
 }
 
@@ -113,7 +113,7 @@ func (c Comparison) Compare(info *object.Info, live *unstructured.Unstructured) 
 		d.State = Missing
 		return d
 	}
-	p, err := objectwriter.ComputePatch(c.Owner, info, live, Options())
+	p, err := objectwriter.ComputePatch(c.Owner, info, live, ApplyOptions())
 	if err != nil {
 		d.State, d.Err = Unknown, fmt.Errorf("%s cannot be compared with its declaration: %w: correct the declaration", object.Describe(info), err)
 		return d

@@ -57,7 +57,7 @@ func (c *correction) findDrift(ctx context.Context, list kube.ResourceList) (kub
 // declaration, so that fields which others have set stay. A Job that does not exist is not created
 // if it was probably deleted because it had finished.
 func (c *correction) options() objectwriter.ApplyOptions {
-	o := drift.Options()
+	o := drift.ApplyOptions()
 	o.OptimisticLocking, o.MayChange = true, c.checkOwner
 	o.Defer = func(_ context.Context, info *object.Info, live *unstructured.Unstructured, _ bool) (bool, error) {
 		return live == nil && drift.HasTTLAfterFinished(info), nil

@@ -17,17 +17,17 @@ import (
 // so in one line: its action is Recreate if the object would be recreated, and otherwise remains Fail. failed is the
 // Object for all other rejections.
 func (b *Builder) recreated(ctx context.Context, run *deploy.Run, t objectwriter.DryRunResult, failed Object) Object {
-	p := run.Recreation(ctx, t.Info, t.Before, t.Err)
+	d := run.Recreation(ctx, t.Info, t.Before, t.Err)
 	switch {
-	case p.Reason == "":
-	case !p.Allowed:
+	case d.Reason == "":
+	case !d.Allowed:
 		id := object.IDOf(t.Info)
-		failed.Error = p.Reason + ": " + failure.RemedyImmutable(id.Group, id.Kind, id.Name)
-	case p.Err != nil:
-		failed.Error = p.Reason + ", but it cannot be recreated: " + text.OneLine(b.op.Events.RedactError(p.Err).Error())
+		failed.Error = d.Reason + ": " + failure.RemedyImmutable(id.Group, id.Kind, id.Name)
+	case d.Err != nil:
+		failed.Error = d.Reason + ", but it cannot be recreated: " + text.OneLine(b.op.Events.RedactError(d.Err).Error())
 	default:
 		o := newObject(t.Info, Recreate)
-		o.Note = p.Reason
+		o.Note = d.Reason
 		return o
 	}
 	return failed

@@ -62,8 +62,8 @@ func New(c Config) *Recreator { return &Recreator{Config: c, copies: map[sequenc
 // SetOwner makes the objects that are created from now on refer to the Release that owns them; nil if there is none.
 func (r *Recreator) SetOwner(release *object.ReleaseReference) { r.Writer = r.Writer.OwnedBy(release) }
 
-// Plan describes how an object whose change the server rejects would be recreated.
-type Plan struct {
+// Decision says whether an object whose change the server rejects would be recreated.
+type Decision struct {
 	// Reason says which fields are immutable; empty if the server rejects the change for another reason.
 	Reason string
 	// Allowed says whether the user or the chart allows to recreate the object. Err then says why it cannot be
@@ -72,34 +72,34 @@ type Plan struct {
 	Err     error
 }
 
-// Plan finds out, without changing anything, whether Recreate would recreate an object. live is its state in the
+// Decide finds out, without changing anything, whether Recreate would recreate an object. live is its state in the
 // cluster, and rejected the error with which the server rejected the change.
-func (r *Recreator) Plan(ctx context.Context, info *object.Info, live *unstructured.Unstructured, rejected error) Plan {
-	p := r.plan(ctx, info, live, rejected)
-	if p.Reason != "" && p.Allowed && p.Err == nil {
+func (r *Recreator) Decide(ctx context.Context, info *object.Info, live *unstructured.Unstructured, rejected error) Decision {
+	d := r.decide(ctx, info, live, rejected)
+	if d.Reason != "" && d.Allowed && d.Err == nil {
 		if err := r.Writer.DryRunDelete(ctx, object.WithState(info, live), propagationOf(info)); err != nil {
-			p.Err = fmt.Errorf("it could not be deleted: %w", err)
+			d.Err = fmt.Errorf("it could not be deleted: %w", err)
 		}
 	}
-	return p
+	return d
 }
 
-// plan does what Plan does, but does not ask the server whether the object can be deleted.
-func (r *Recreator) plan(ctx context.Context, info *object.Info, live *unstructured.Unstructured, rejected error) Plan {
+// decide does what Decide does, but does not ask the server whether the object can be deleted.
+func (r *Recreator) decide(ctx context.Context, info *object.Info, live *unstructured.Unstructured, rejected error) Decision {
 	if live == nil {
-		return Plan{}
+		return Decision{}
 	}
 	declared, err := object.AsUnstructured(info.Object)
 	if err != nil {
-		return Plan{}
+		return Decision{}
 	}
 	id := object.IDOf(info)
 	isDeclared, _ := annotation.ReadOnImmutable(declared.Object) // an invalid value was reported before
-	p := Plan{Reason: Reason(declared, live, rejected), Allowed: r.Rules.Allow(id) || isDeclared}
-	if p.Reason != "" && p.Allowed {
-		p.Err = r.check(ctx, info, live)
+	d := Decision{Reason: Reason(declared, live, rejected), Allowed: r.Rules.Allow(id) || isDeclared}
+	if d.Reason != "" && d.Allowed {
+		d.Err = r.check(ctx, info, live)
 	}
-	return p
+	return d
 }
 
 // check returns an error if an object must not be deleted, or could then not be created as target.
@@ -121,13 +121,13 @@ func (r *Recreator) check(ctx context.Context, target *object.Info, live *unstru
 
 // Recreate implements objectwriter.Recreator.
 func (r *Recreator) Recreate(ctx context.Context, info *object.Info, live *unstructured.Unstructured, rejected error) (*unstructured.Unstructured, error) {
-	p := r.plan(ctx, info, live, rejected)
-	if p.Reason == "" || !p.Allowed {
+	d := r.decide(ctx, info, live, rejected)
+	if d.Reason == "" || !d.Allowed {
 		return nil, rejected
 	}
-	state, err := (*unstructured.Unstructured)(nil), p.Err
+	state, err := (*unstructured.Unstructured)(nil), d.Err
 	if err == nil {
-		r.Events.Warnf("%s is deleted and created again: %s", object.Describe(info), p.Reason)
+		r.Events.Warnf("%s is deleted and created again: %s", object.Describe(info), d.Reason)
 		state, err = r.recreate(ctx, info, live)
 	}
 	if err != nil {

@@ -24,9 +24,10 @@ import (
 	"github.com/ordered-helm/helm/internal/redact"
 )
 
-// rollbackDescription is how the description of a revision begins that a rollback has created. The number of the
-// revision to which it returned follows.
 const rollbackDescription = "Rollback to "
+
+// RollbackDescription returns Helm's description of a revision that returns to an earlier one.
+func RollbackDescription(revision int) string { return rollbackDescription + strconv.Itoa(revision) }
 
 // Revision is a revision that is compared.
 type Revision struct {

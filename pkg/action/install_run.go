@@ -41,14 +41,14 @@ type installRun struct {
 	// install reuses, because the field Replace is set. It is nil if no name is reused.
 	replaced []*release.Release
 
-	// saving is the plan to which the chart is added; nil if no plan is saved.
-	saving   *SavedPlan
-	planner  *planner.Planner
-	output   *scriptOutput
-	rendered *planner.Rendered
-	rel      *release.Release
-	events   *lifecycle.Operation
-	deploy   *deploy.Run
+	// planToSave is the plan to which the chart is added; nil if no plan is saved.
+	planToSave *SavedPlan
+	planner    *planner.Planner
+	output     *scriptOutput
+	rendered   *planner.Rendered
+	rel        *release.Release
+	events     *lifecycle.Operation
+	deploy     *deploy.Run
 }
 
 func (r *installRun) install(ctx context.Context, chrt *chart.Chart, vals map[string]any) (*release.Release, error) {
@@ -115,7 +115,7 @@ func (r *installRun) preview(ctx context.Context, b *preview.Builder, chrt *char
 // load reads what chrt and its subcharts declare about order and hooks, and makes Helm
 // process their dependencies.
 func (r *installRun) load(ctx context.Context, chrt *chart.Chart, vals map[string]any) (err error) {
-	if err := r.saving.AddChart(chrt, vals, r.action.OrderFile); err != nil {
+	if err := r.planToSave.AddChart(chrt, vals, r.action.OrderFile); err != nil {
 		return err
 	}
 	r.planner, err = planner.New(ctx, r.action.cfg, chrt, vals, r.action.plannerOptions(r.mode, r.output))

@@ -24,6 +24,7 @@ import (
 	"github.com/ordered-helm/helm/internal/operation"
 	"github.com/ordered-helm/helm/internal/orderrecord"
 	"github.com/ordered-helm/helm/internal/placeholder"
+	"github.com/ordered-helm/helm/internal/revisiondiff"
 	"github.com/ordered-helm/helm/internal/sequencer"
 )
 
@@ -163,7 +164,7 @@ func (t *rollbackTarget) newRelease(more map[string]string) *release.Release {
 		Name: t.current.Name, Namespace: t.current.Namespace, Chart: t.revision.Chart, Config: t.revision.Config,
 		Info: &release.Info{
 			FirstDeployed: t.current.Info.FirstDeployed, LastDeployed: helmtime.Now(), Status: release.StatusPendingRollback,
-			Notes: t.revision.Info.Notes, Description: fmt.Sprintf("Rollback to %d", t.revision.Version),
+			Notes: t.revision.Info.Notes, Description: revisiondiff.RollbackDescription(t.revision.Version),
 		},
 		Version: t.current.Version + 1, Labels: labels, Manifest: t.revision.Manifest, Hooks: history.CopyHooks(t.revision.Hooks),
 	}

@@ -55,7 +55,7 @@ func (u *Upgrade) PlanUpgrade(ctx context.Context, name string, chrt *chart.Char
 	}
 	defer end()
 	p := &SavedPlan{Operation: PlannedUpgrade, Options: u.planOptions()}
-	run.saving = p
+	run.planToSave = p
 	shown, err := run.preview(ctx, preview.NewBuilder(run.op, PlannedUpgrade), chartloader.Copy(chrt), chartloader.CopyValues(vals))
 	if err == nil {
 		p, err = p.Complete(ctx, u.cfg, savedplan.Result{Preview: shown, Rendered: run.rendered, Revisions: run.state.History})
@@ -71,7 +71,7 @@ func (i *Install) PlanInstall(ctx context.Context, chrt *chart.Chart, vals map[s
 	}
 	defer end()
 	p := &SavedPlan{Operation: PlannedInstall, Options: i.planOptions()}
-	run.saving = p
+	run.planToSave = p
 	shown, err := run.preview(ctx, preview.NewBuilder(run.op, PlannedInstall), chartloader.Copy(chrt), chartloader.CopyValues(vals))
 	if err == nil {
 		p, err = p.Complete(ctx, i.cfg, savedplan.Result{Preview: shown, Rendered: run.rendered, Revisions: run.replaced})

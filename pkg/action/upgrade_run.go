@@ -45,14 +45,14 @@ type upgradeRun struct {
 	// with the new one: the revision that is recorded as deployed or, if there is none,
 	// last.
 	last, current *release.Release
-	// saving is the plan to which the chart is added; nil if no plan is saved.
-	saving   *SavedPlan
-	planner  *planner.Planner
-	output   *scriptOutput
-	rendered *planner.Rendered
-	rel      *release.Release
-	events   *lifecycle.Operation
-	deploy   *deploy.Run
+	// planToSave is the plan to which the chart is added; nil if no plan is saved.
+	planToSave *SavedPlan
+	planner    *planner.Planner
+	output     *scriptOutput
+	rendered   *planner.Rendered
+	rel        *release.Release
+	events     *lifecycle.Operation
+	deploy     *deploy.Run
 	// asInstall says that the chart is rendered as for an installation, and that its install
 	// hooks run, because no revision was ever deployed.
 	asInstall bool
@@ -190,7 +190,7 @@ func (r *upgradeRun) loadChart(ctx context.Context, chrt *chart.Chart, vals map[
 	if err != nil {
 		return err
 	}
-	if err := r.saving.AddChart(chrt, vals, orderFile); err != nil {
+	if err := r.planToSave.AddChart(chrt, vals, orderFile); err != nil {
 		return err
 	}
 	r.planner, err = planner.New(ctx, u.cfg, chrt, vals, planner.RenderOptions{
