@@ -165,9 +165,20 @@ func (p *Plan) Complete(ctx context.Context, cfg *helmaction.Configuration, r Re
 	return p, err
 }
 
+// Recorded returns what the plan contains instead of rendering the chart; nil without a plan.
+func (p *Plan) Recorded() *planner.Recorded {
+	if p == nil {
+		return nil
+	}
+	return p.Rendered
+}
+
+// MakePreview makes a preview of the deployment of a chart with values.
+type MakePreview func(ctx context.Context, ch *chart.Chart, values map[string]any) (*preview.Preview, error)
+
 // Check returns an error unless the plan can be executed: it was made for the cluster of cfg, and nothing has changed.
 // makePreview makes a preview of the operation.
-func (p *Plan) Check(ctx context.Context, cfg *helmaction.Configuration, makePreview func(context.Context, *chart.Chart, map[string]any) (*preview.Preview, error)) error {
+func (p *Plan) Check(ctx context.Context, cfg *helmaction.Configuration, makePreview MakePreview) error {
 	is, err := IdentifyCluster(ctx, cfg)
 	if err == nil {
 		err = p.CheckCluster(is)

@@ -360,6 +360,6 @@ func (i *Install) plannerOptions(mode runMode, out *scriptOutput) planner.Render
 		Ordered: i.isOrdered(), OrderFile: i.OrderFile, AllowIgnored: i.AllowIgnoredOrder, IgnoreJobs: i.IgnoreJobs, DisableHooks: i.DisableHooks, DryRun: mode.isDryRun(), LooksUp: mode.looksUp(),
 		EnableDNS: i.EnableDNS, SubNotes: i.SubNotes, IncludeCRDs: i.IncludeCRDs, HideSecret: i.HideSecret,
 		SkipSchemaValidation: i.SkipSchemaValidation, PostRenderer: i.PostRenderer,
-		Handlers: i.handlers(i.Lifecycle, i.cfg, out, mode.looksUp()), Recorded: recorded(i.savedPlan),
+		Handlers: i.handlers(i.Lifecycle, i.cfg, out, mode.looksUp()), Recorded: i.savedPlan.Recorded(),
 	}
 }

@@ -10,7 +10,6 @@ import (
 	"helm.sh/helm/v3/pkg/release"
 
 	"github.com/ordered-helm/helm/internal/chartloader"
-	"github.com/ordered-helm/helm/internal/planner"
 	"github.com/ordered-helm/helm/internal/preview"
 	"github.com/ordered-helm/helm/internal/savedplan"
 )
@@ -86,15 +85,9 @@ func (i *Install) PlanInstall(ctx context.Context, chrt *chart.Chart, vals map[s
 func (u *Upgrade) RunPlan(ctx context.Context, p *SavedPlan) (*release.Release, error) {
 	u.usePlan(p)
 	defer func() { u.savedPlan = nil }()
-	onEvent := u.OnEvent
-	u.OnEvent = nil // otherwise warnings would be emitted twice
-	err := p.Check(ctx, u.cfg, func(ctx context.Context, ch *chart.Chart, vals map[string]any) (*Preview, error) {
+	ch, vals, err := checkPlan(ctx, p, u.cfg, &u.OnEvent, func(ctx context.Context, ch *chart.Chart, vals map[string]any) (*Preview, error) {
 		return u.Preview(ctx, p.Release, ch, vals)
 	})
-	if u.OnEvent = onEvent; err != nil {
-		return nil, err
-	}
-	ch, vals, err := p.Chart.Load()
 	if err != nil {
 		return nil, err
 	}
@@ -105,25 +98,23 @@ func (u *Upgrade) RunPlan(ctx context.Context, p *SavedPlan) (*release.Release, 
 func (i *Install) RunPlan(ctx context.Context, p *SavedPlan) (*release.Release, error) {
 	i.usePlan(p)
 	defer func() { i.savedPlan = nil }()
-	onEvent := i.OnEvent
-	i.OnEvent = nil
-	err := p.Check(ctx, i.cfg, i.Preview)
-	if i.OnEvent = onEvent; err != nil {
-		return nil, err
-	}
-	ch, vals, err := p.Chart.Load()
+	ch, vals, err := checkPlan(ctx, p, i.cfg, &i.OnEvent, i.Preview)
 	if err != nil {
 		return nil, err
 	}
 	return i.RunWithContext(ctx, ch, vals)
 }
 
-// recorded returns what a plan contains instead of rendering the chart; nil without a plan.
-func recorded(p *SavedPlan) *planner.Recorded {
-	if p == nil {
-		return nil
+// checkPlan returns the chart and the values of a plan, if the plan can be executed. makePreview makes a preview, without
+// onEvent: otherwise, warnings would be emitted twice.
+func checkPlan(ctx context.Context, p *SavedPlan, cfg *Configuration, onEvent *func(Event), makePreview savedplan.MakePreview) (*chart.Chart, map[string]any, error) {
+	emit := *onEvent
+	*onEvent = nil
+	err := p.Check(ctx, cfg, makePreview)
+	if *onEvent = emit; err != nil {
+		return nil, nil, err
 	}
-	return p.Rendered
+	return p.Chart.Load()
 }
 
 func (u *Upgrade) planOptions() savedplan.Options {

@@ -198,7 +198,7 @@ func (r *upgradeRun) loadChart(ctx context.Context, chrt *chart.Chart, vals map[
 		Ordered: u.isOrdered(), OrderFile: orderFile, AllowIgnored: u.AllowIgnoredOrder, IgnoreJobs: u.IgnoreJobs, DisableHooks: u.DisableHooks, DryRun: r.mode.isDryRun(), LooksUp: r.mode.looksUp(),
 		EnableDNS: u.EnableDNS, SubNotes: u.SubNotes, HideSecret: u.HideSecret,
 		SkipSchemaValidation: u.SkipSchemaValidation, PostRenderer: u.PostRenderer,
-		Handlers: u.handlers(u.Lifecycle, u.cfg, r.output, r.mode.looksUp()), Recorded: recorded(u.savedPlan),
+		Handlers: u.handlers(u.Lifecycle, u.cfg, r.output, r.mode.looksUp()), Recorded: u.savedPlan.Recorded(),
 	})
 	return err
 }
