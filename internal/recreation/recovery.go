@@ -30,6 +30,11 @@ func (r *Recreator) RecoverStatefulSets(ctx context.Context, revisions []*releas
 	})
 }
 
+// ReadCopies reads the copies that earlier operations have left, for RemoveCopies.
+func (r *Recreator) ReadCopies(ctx context.Context, revisions []*release.Release) error {
+	return r.recoverIf(ctx, revisions, func(*storedCopy) bool { return false })
+}
+
 // recoverIf reads the copies, and creates the objects for which must returns true again if they were deleted.
 func (r *Recreator) recoverIf(ctx context.Context, revisions []*release.Release, must func(*storedCopy) bool) error {
 	if !mayHaveCopies(revisions) {
@@ -85,21 +90,6 @@ func (r *Recreator) recover(ctx context.Context, c *storedCopy) error {
 	r.Events.Warnf("%s is created again as it was before revision %d, whose operation deleted it and did not create it", object.Describe(info), c.revision)
 	_, err = r.createCopy(ctx, info, c)
 	return err
-}
-
-// RemoveAllCopies deletes the copies that operations on a release have left, because the release is uninstalled.
-// revisions are its stored revisions before that.
-func (r *Recreator) RemoveAllCopies(ctx context.Context, revisions []*release.Release) {
-	if !mayHaveCopies(revisions) {
-		return
-	}
-	copies, err := r.Storage.list(ctx, r.Owner)
-	if err != nil {
-		r.Events.Warn(err.Error())
-		return
-	}
-	r.stale, r.copies = copies, nil
-	r.RemoveCopies(ctx)
 }
 
 // mayHaveCopies reports whether operations may have left copies: whether the last one is not recorded as successful.

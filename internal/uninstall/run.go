@@ -16,7 +16,6 @@ import (
 
 	"helm.sh/helm/v3/pkg/kube"
 	"helm.sh/helm/v3/pkg/release"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/ordered-helm/helm/internal/event"
 	"github.com/ordered-helm/helm/internal/history"
@@ -88,6 +87,8 @@ type Run struct {
 	// hookSteps is locked while the hooks of a chart run, if the number of hooks that run in parallel is
 	// limited.
 	hookSteps sync.Mutex
+	// recreator knows the copies of recreated objects; nil if the operation delegates.
+	recreator *recreation.Recreator
 	response  *release.UninstallReleaseResponse
 }
 
@@ -169,7 +170,7 @@ func (r *Run) Perform(ctx context.Context) (*release.UninstallReleaseResponse, e
 	if err := r.runPreDeleteHooks(ctx, runner); err != nil {
 		return r.response, err
 	}
-	if err := r.recoverStatefulSets(ctx); err != nil {
+	if err := r.readCopies(ctx); err != nil {
 		return r.response, err
 	}
 	deleted, err := r.deleteObjects(ctx)
@@ -189,7 +190,9 @@ func (r *Run) Perform(ctx context.Context) (*release.UninstallReleaseResponse, e
 	if err := r.deleteHookObjects(ctx); err != nil {
 		return r.response, errors.Join(append([]error{err}, r.errs...)...)
 	}
-	r.removeCopies(ctx)
+	if r.recreator != nil {
+		r.recreator.RemoveCopies(ctx)
+	}
 	return r.response, nil
 }
 
@@ -230,32 +233,26 @@ func (r *Run) deleteHookObjects(ctx context.Context) error {
 	return context.Cause(ctx)
 }
 
-// recoverStatefulSets creates StatefulSets again that earlier operations have deleted, but not created, so that their pods
-// are deleted with them.
-func (r *Run) recoverStatefulSets(ctx context.Context) error {
-	if r.op.Delegates() || propagation(r.options.Propagation, r.op.Log) == metav1.DeletePropagationOrphan {
+// readCopies reads the copies of objects that operations on the release have left. It creates StatefulSets again that were
+// deleted, but not created, so that their pods are deleted with them.
+func (r *Run) readCopies(ctx context.Context) error {
+	if r.op.Delegates() {
 		return nil
 	}
-	if err := r.recreator().RecoverStatefulSets(ctx, r.target.state.History); err != nil {
-		return fmt.Errorf("recover recreated objects: %w", err)
-	}
-	return nil
-}
-
-// removeCopies deletes the copies of objects that operations on the release have left.
-func (r *Run) removeCopies(ctx context.Context) {
-	if !r.op.Delegates() {
-		r.recreator().RemoveAllCopies(ctx, r.target.state.History)
-	}
-}
-
-func (r *Run) recreator() *recreation.Recreator {
 	rel := r.target.Release
-	return recreation.New(recreation.Config{
+	r.recreator = recreation.New(recreation.Config{
 		Cluster: r.op.Cluster, Writer: r.op.Writer, Waiter: r.op.Waiter, Events: r.op.Events, Storage: r.op.RecreatedObjects(),
 		Owner: object.OwningRelease{Name: rel.Name, Namespace: rel.Namespace}, Revision: rel.Version, Installed: rel.Info.FirstDeployed.Time,
 		Timeout: r.options.ReadinessTimeout,
 	})
+	read := r.recreator.RecoverStatefulSets
+	if r.options.Propagation == "orphan" {
+		read = r.recreator.ReadCopies
+	}
+	if err := read(ctx, r.target.state.History); err != nil {
+		return fmt.Errorf("recover recreated objects: %w", err)
+	}
+	return nil
 }
 
 func (r *Run) addError(err error) {
