@@ -39,6 +39,9 @@ func storageClassResource() schema.GroupVersionResource {
 type StorageClasses struct {
 	client dynamic.Interface
 
+	// reading is locked while a class is read, so that each class is read once.
+	reading sync.Mutex
+	// mu guards the results.
 	mu        sync.Mutex
 	modes     map[string]VolumeBindingMode // by name of the class; the empty name is the default class
 	forbidden map[string]error             // by name of the class; the response that forbids reading it
@@ -56,21 +59,33 @@ func (s *StorageClasses) BindingMode(ctx context.Context, claim *unstructured.Un
 	if given && name == "" {
 		return BindsImmediately, nil // an empty class name means that only existing volumes can match
 	}
+	mode, err := s.modeOfClass(ctx, name)
+	if !apierrors.IsForbidden(err) {
+		return mode, err
+	}
+	return s.bindingModeFromEvents(ctx, claim, err)
+}
+
+// modeOfClass returns the mode of a storage class. It reads the class if the mode is not known yet.
+func (s *StorageClasses) modeOfClass(ctx context.Context, name string) (VolumeBindingMode, error) {
+	if mode, denied := s.known(name); mode != BindingUnknown || denied != nil {
+		return mode, denied
+	}
+	s.reading.Lock()
+	defer s.reading.Unlock()
+	if mode, denied := s.known(name); mode != BindingUnknown || denied != nil {
+		return mode, denied
+	}
+	mode, err := s.readClass(ctx, name)
+	s.remember(name, mode, err)
+	return mode, err
+}
+
+// known returns what is known about a storage class: its mode, or the response that forbids reading it.
+func (s *StorageClasses) known(name string) (mode VolumeBindingMode, denied error) {
 	s.mu.Lock()
-	mode, denied := s.modes[name], s.forbidden[name]
-	s.mu.Unlock()
-	if mode != BindingUnknown {
-		return mode, nil
-	}
-	if denied == nil {
-		mode, err := s.readClass(ctx, name)
-		s.remember(name, mode, err)
-		if !apierrors.IsForbidden(err) {
-			return mode, err
-		}
-		denied = err
-	}
-	return s.bindingModeFromEvents(ctx, claim, denied)
+	defer s.mu.Unlock()
+	return s.modes[name], s.forbidden[name]
 }
 
 // remember caches the result of reading a storage class: its mode, or that it is forbidden.

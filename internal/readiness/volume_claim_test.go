@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"sync"
 	"testing"
 	"time"
 
@@ -116,6 +117,32 @@ func TestBindingOfClaims(t *testing.T) {
 				t.Errorf("got requests %q, want %q", got, c.requests)
 			}
 		})
+	}
+}
+
+// TestClassIsReadOnce checks that a class is read once, even if several claims are evaluated at the same time.
+func TestClassIsReadOnce(t *testing.T) {
+	f := newFixture(t)
+	f.api.Fail("get storageclasses", http.StatusForbidden)
+	classes := NewStorageClasses(f.client)
+	claim := f.claim(`spec: {storageClassName: late}, status: {phase: Pending}`)
+	gate := f.api.Block("get storageclasses")
+	var g, started sync.WaitGroup
+	for range 50 {
+		started.Add(1)
+		g.Go(func() {
+			started.Done()
+			if _, err := classes.BindingMode(t.Context(), claim); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	started.Wait()
+	close(gate)
+	g.Wait()
+	read := slices.DeleteFunc(f.api.Requests(), func(r string) bool { return r != "get storageclasses" })
+	if len(read) != 1 {
+		t.Errorf("the class was read %d times", len(read))
 	}
 }
 
