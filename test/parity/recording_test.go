@@ -196,14 +196,14 @@ func suiteKey(stock string) (string, error) {
 // digestSources adds the Go files of this package, and of the packages for tests that it imports, to
 // a digest.
 func digestSources(digest hash.Hash) error {
-	list := exec.Command("go", "list", "-test", "-deps", "-f", "{{if .Module}}{{.ImportPath}} {{.Dir}}{{end}}", ".") //nolint:noctx // takes less than a second
+	list := exec.Command("go", "list", "-test", "-deps", "-f", "{{if .Module}}{{.ImportPath}}\t{{.Dir}}{{end}}", ".") //nolint:noctx // takes less than a second
 	out, err := list.Output()
 	if err != nil {
 		return fmt.Errorf("list the imported packages: %w", err)
 	}
 	seen := map[string]bool{}
 	for line := range strings.Lines(string(out)) {
-		path, dir, _ := strings.Cut(strings.TrimSpace(line), " ")
+		path, dir, _ := strings.Cut(strings.TrimSpace(line), "\t")
 		isTest := strings.HasPrefix(path, "github.com/ordered-helm/helm/test/") || strings.HasPrefix(path, "github.com/ordered-helm/helm/internal/testutil/")
 		if !isTest || seen[dir] {
 			continue
