@@ -224,8 +224,8 @@ func Set(content any, path Path, value any) any {
 	return content
 }
 
-// Get returns the value of the field at path; nil if there is no such field.
-func Get(content any, path Path) any {
+// ValueAt returns the value of the field at path; nil if there is no such field.
+func ValueAt(content any, path Path) any {
 	for _, element := range path {
 		switch parent := content.(type) {
 		case map[string]any:

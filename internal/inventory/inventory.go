@@ -191,8 +191,8 @@ func (inv *Inventory) FindInBase(info *object.Info) *object.Info {
 	return inv.ofBase[object.IDOf(info)]
 }
 
-// HasLater reports whether there are revisions after base: operations that have failed.
-func (inv *Inventory) HasLater() bool {
+// HasLaterRevisions reports whether there are revisions after base: operations that have failed.
+func (inv *Inventory) HasLaterRevisions() bool {
 	return inv.revisions[len(inv.revisions)-1].Version > inv.base.Version
 }
 

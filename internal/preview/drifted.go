@@ -40,7 +40,7 @@ func (b *Builder) addDrift(run *deploy.Run, t objectwriter.DryRunResult, o *Obje
 		return
 	}
 	found := overwrittenDrift{earlier: inv.FindInBase(t.Info), live: t.Before, redactor: b.op.Events.Redactor()}
-	if inv.HasLater() {
+	if inv.HasLaterRevisions() {
 		found.ownManager = objectwriter.FieldManager()
 	}
 	switch {

@@ -83,9 +83,9 @@ func (o *Object) ignore(file *ignorefile.File, rules ignorefile.Rules) error {
 // withLiveField returns planned with the field at path as it is in live. It removes the maps around the field that are
 // empty then, and do not exist in live.
 func withLiveField(planned, live map[string]any, path fielddiff.Path) map[string]any {
-	changed := fielddiff.Set(planned, path, fielddiff.Get(live, path))
-	for at := path[:len(path)-1]; len(at) > 0 && fielddiff.Get(live, at) == nil; at = at[:len(at)-1] {
-		if parent, isMap := fielddiff.Get(changed, at).(map[string]any); !isMap || len(parent) > 0 {
+	changed := fielddiff.Set(planned, path, fielddiff.ValueAt(live, path))
+	for at := path[:len(path)-1]; len(at) > 0 && fielddiff.ValueAt(live, at) == nil; at = at[:len(at)-1] {
+		if parent, isMap := fielddiff.ValueAt(changed, at).(map[string]any); !isMap || len(parent) > 0 {
 			break
 		}
 		changed = fielddiff.Set(changed, at, nil)

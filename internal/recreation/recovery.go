@@ -49,7 +49,7 @@ func (r *Recreator) recoverIf(ctx context.Context, revisions []*release.Release,
 	})
 	deployed := lastDeployed(revisions)
 	for _, c := range copies {
-		isOfOther := c.installed != "" && c.installed != r.installed()
+		isOfOther := c.installed != "" && c.installed != r.installedAt()
 		if isOfOther || c.revision <= deployed { // its operation has succeeded, but failed to delete it
 			r.stale = append(r.stale, c)
 			continue

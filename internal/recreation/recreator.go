@@ -169,7 +169,7 @@ func (r *Recreator) storeCopy(ctx context.Context, info *object.Info, live *unst
 	if c := r.copyOf(id); c != nil {
 		return c, r.setDeleted(ctx, c)
 	}
-	c := &storedCopy{revision: r.Revision, live: live.DeepCopy(), installed: r.installed()}
+	c := &storedCopy{revision: r.Revision, live: live.DeepCopy(), installed: r.installedAt()}
 	c.live.SetManagedFields(nil)
 	if err := r.Storage.store(ctx, r.Owner, c); err != nil {
 		return nil, err
@@ -189,7 +189,7 @@ func (r *Recreator) setDeleted(ctx context.Context, c *storedCopy) error {
 	return r.Storage.setCreated(ctx, r.Owner, c, false)
 }
 
-func (r *Recreator) installed() string { return r.Installed.UTC().Format(time.RFC3339) }
+func (r *Recreator) installedAt() string { return r.Installed.UTC().Format(time.RFC3339) }
 
 func (r *Recreator) copyOf(id sequencer.ID) *storedCopy {
 	r.mu.Lock()

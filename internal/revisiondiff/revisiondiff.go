@@ -181,7 +181,7 @@ func ReleaseOptions(rel *release.Release, history []*release.Release) chartutil.
 		if !isRollback {
 			break
 		}
-		number, rendered = target, find(history, target)
+		number, rendered = target, revisionWithNumber(history, target)
 	}
 	isInstall := number == 1
 	if rendered != nil {
@@ -201,7 +201,7 @@ func rollbackTarget(rel *release.Release) (number int, isRollback bool) {
 	return number, isRollback && err == nil && number < rel.Version
 }
 
-func find(history []*release.Release, number int) *release.Release {
+func revisionWithNumber(history []*release.Release, number int) *release.Release {
 	for _, rel := range history {
 		if rel.Version == number {
 			return rel

@@ -4,6 +4,7 @@
 package action
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -338,10 +339,7 @@ func (r *upgradeRun) conclude() error {
 }
 
 func (r *upgradeRun) description(fallback string) string {
-	if r.action.Description != "" {
-		return r.action.Description
-	}
-	return fallback
+	return cmp.Or(r.action.Description, fallback)
 }
 
 // fail records that the upgrade failed because of cause. If CleanupOnFail is set, it then
