@@ -4,6 +4,7 @@
 package state
 
 import (
+	"context"
 	"errors"
 	"strings"
 	"testing"
@@ -118,20 +119,26 @@ func TestNewerObjects(t *testing.T) {
 // "helm state init" waits until they are gone, and then installs them.
 func TestDefinitionsBeingDeleted(t *testing.T) {
 	h := withDefinitions(t)
-	const patch = `{"metadata":{"finalizers":["customresourcecleanup.apiextensions.k8s.io","test.example/hold"]}}`
-	harness.NoError(t, harness.MergePatch(t.Context(), definitions(h), releasesDefinition, patch))
+	const hold = `{"metadata":{"finalizers":["customresourcecleanup.apiextensions.k8s.io","test.example/hold"]}}`
+	harness.NoError(t, harness.MergePatch(t.Context(), definitions(h), releasesDefinition, hold))
+	release := func() error {
+		return harness.MergePatch(context.WithoutCancel(t.Context()), definitions(h), releasesDefinition, `{"metadata":{"finalizers":null}}`)
+	}
+	t.Cleanup(func() { _ = release() }) // if the test ends early, for the tests that follow
 	harness.NoError(t, definitions(h).Delete(t.Context(), releasesDefinition, metav1.DeleteOptions{}))
 	c := client(h)
-	var err error
+	sample, err := releaseapi.ToUnstructured(sampleRelease(h.Namespace, "shop"))
+	harness.NoError(t, err)
 	harness.Eventually(t, "objects cannot be created", func() bool {
-		_, err = c.Releases.Create(t.Context(), sampleRelease(h.Namespace, "shop"))
+		_, err := h.Resource(releaseapi.APIVersion, releaseapi.ReleaseKind).Create(t.Context(), sample, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
 		return err != nil
 	})
+	_, err = c.Releases.Create(t.Context(), sampleRelease(h.Namespace, "shop"))
 	expectProblem(t, err, releaseapi.ProblemDeleting, `when it is gone, run "helm state init"`)
 	h.ExpectFailure(t, []string{"state", "init", "--timeout", "1s"}, "releases.helm.sh", "it is being deleted", "timed out after 1s")
 
 	p := h.Start(t, "state", "init")
-	harness.NoError(t, harness.MergePatch(t.Context(), definitions(h), releasesDefinition, `{"metadata":{"finalizers":null}}`))
+	harness.NoError(t, release())
 	p.ExpectExit(t, 0)
 	if _, err := c.Releases.Create(t.Context(), sampleRelease(h.Namespace, "shop")); err != nil {
 		t.Error(err)
