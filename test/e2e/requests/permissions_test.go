@@ -137,7 +137,8 @@ func TestNamespacedPermissions(t *testing.T) {
 }
 
 // checkNamespaces checks that all requests were for the namespace, or allowed to every user,
-// and that each resource in mayBeDenied was requested once.
+// and that an object of each resource in mayBeDenied was read once. On a busy machine, Helm also lists
+// them, to find out why an object is not ready yet.
 func checkNamespaces(tb testing.TB, namespace string, requests []fault.Request, mayBeDenied []string) {
 	tb.Helper()
 	denied := map[string]int{}
@@ -145,7 +146,9 @@ func checkNamespaces(tb testing.TB, namespace string, requests []fault.Request, 
 		everybodys := r.Resource == "" || r.Resource == "selfsubjectaccessreviews"
 		switch {
 		case r.Code == http.StatusForbidden && slices.Contains(mayBeDenied, r.Resource):
-			denied[r.Resource]++
+			if r.Verb == "get" {
+				denied[r.Resource]++
+			}
 		case r.Code == http.StatusForbidden:
 			tb.Errorf("%s %s was denied", r.Verb, r.Path)
 		case r.Namespace != namespace && !everybodys:
@@ -154,7 +157,7 @@ func checkNamespaces(tb testing.TB, namespace string, requests []fault.Request, 
 	}
 	for _, resource := range mayBeDenied {
 		if denied[resource] != 1 {
-			tb.Errorf("%s were asked for %d times in vain, want once", resource, denied[resource])
+			tb.Errorf("%s were read %d times in vain, want once", resource, denied[resource])
 		}
 	}
 }

@@ -119,21 +119,26 @@ func TestNewerObjects(t *testing.T) {
 // "helm state init" waits until they are gone, and then installs them.
 func TestDefinitionsBeingDeleted(t *testing.T) {
 	h := withDefinitions(t)
-	const hold = `{"metadata":{"finalizers":["customresourcecleanup.apiextensions.k8s.io","test.example/hold"]}}`
-	harness.NoError(t, harness.MergePatch(t.Context(), definitions(h), releasesDefinition, hold))
+	releases := h.Resource(releaseapi.APIVersion, releaseapi.ReleaseKind)
+	create := func(name string, options metav1.CreateOptions, finalizers ...string) error {
+		u, err := releaseapi.ToUnstructured(sampleRelease(h.Namespace, name))
+		harness.NoError(t, err)
+		u.SetFinalizers(finalizers)
+		_, err = releases.Create(t.Context(), u, options)
+		return err
+	}
+	// A definition is being deleted as long as one of its objects cannot be deleted.
+	harness.NoError(t, create("held", metav1.CreateOptions{}, "test.example/hold"))
 	release := func() error {
-		return harness.MergePatch(context.WithoutCancel(t.Context()), definitions(h), releasesDefinition, `{"metadata":{"finalizers":null}}`)
+		return harness.MergePatch(context.WithoutCancel(t.Context()), releases, "held", `{"metadata":{"finalizers":null}}`)
 	}
 	t.Cleanup(func() { _ = release() }) // if the test ends early, for the tests that follow
 	harness.NoError(t, definitions(h).Delete(t.Context(), releasesDefinition, metav1.DeleteOptions{}))
-	c := client(h)
-	sample, err := releaseapi.ToUnstructured(sampleRelease(h.Namespace, "shop"))
-	harness.NoError(t, err)
 	harness.Eventually(t, "objects cannot be created", func() bool {
-		_, err := h.Resource(releaseapi.APIVersion, releaseapi.ReleaseKind).Create(t.Context(), sample, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
-		return err != nil
+		return create("shop", metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}}) != nil
 	})
-	_, err = c.Releases.Create(t.Context(), sampleRelease(h.Namespace, "shop"))
+	c := client(h)
+	_, err := c.Releases.Create(t.Context(), sampleRelease(h.Namespace, "shop"))
 	expectProblem(t, err, releaseapi.ProblemDeleting, `when it is gone, run "helm state init"`)
 	h.ExpectFailure(t, []string{"state", "init", "--timeout", "1s"}, "releases.helm.sh", "it is being deleted", "timed out after 1s")
 
