@@ -76,8 +76,9 @@ E2E_PACKAGES        = $$(go list ./... | grep -vE '/test/(parity|api|bench|certi
 CRD_TESTS    = ^(TestKilledAtAnyTime|TestKilledBeforeFirstRevision|TestHooksOfTwoTerminatedOperations|TestLockIsHeldDuringCleanup|TestLiveLockIsNotTakenOver)$$
 CRD_PACKAGES = $(addprefix ./e2e/,recovery faults lifecycle ordering hooks hookorder interference random readiness requests secrets output)
 
-# The packages with tests that run only in soak (harness.Variant).
-VARIANT_PACKAGES = ./helm4 $(addprefix ./e2e/,faults hooks hookscope interference interop largereleases lifecycle migration secrets storage)
+# The tests that run only in soak, as a pattern of go test and as packages.
+VARIANTS         = $(shell awk '/^[a-z]/ { gsub("/", "$$/^", $$2); printf "%s^%s$$", bar, $$2; bar = "|" }' test/variants.txt)
+VARIANT_PACKAGES = $(shell awk '/^[a-z]/ { print "./" $$1 }' test/variants.txt | sort -u)
 
 # The tools that call helm, which test-tools runs with bin/helm.
 OTHER_TOOLS = chart-testing helm-diff helm-unittest helmfile
@@ -202,7 +203,7 @@ test-race: ## Run the unit tests, most of them with the race detector
 
 .PHONY: test-e2e
 test-e2e: build stock helm4 controller devcluster ## Run the end-to-end tests on their own dev clusters
-	cd test && BINARIES=$(BIN) $(GO_TEST_BINARIES) $(if $(RUN),,-skip '$(RACE_PATTERN)') -parallel 8 -timeout 25m $(E2E_PACKAGES)
+	cd test && BINARIES=$(BIN) $(GO_TEST_BINARIES) $(if $(RUN),,-skip '$(RACE_PATTERN)|$(VARIANTS)') -parallel 8 -timeout 25m $(E2E_PACKAGES)
 
 # "make soak" runs all of them.
 .PHONY: test-e2e-crd
@@ -240,7 +241,7 @@ soak: build stock helm4 controller devcluster ## Kill 200 operations at random m
 	cd test && ORDERED_HELM_RANDOM=30 BINARIES=$(BIN) go test -count=1 -parallel 8 -timeout 60m -run 'TestRandom(Operations|Hooks)' ./e2e/random ./e2e/hookorder
 	cd test && ORDERED_HELM_CONTROLLER_KILLS=100 BINARIES=$(BIN) go test -count=1 -v -timeout 30m -run TestKilledController ./e2e/controller
 	$(GO_TEST) $(RACE) -count=1 -timeout 60m $(addprefix ./internal/,$(COMPUTING))
-	cd test && ORDERED_HELM_VARIANTS=1 BINARIES=$(BIN) go test -count=1 -parallel 16 -timeout 60m $(VARIANT_PACKAGES)
+	cd test && BINARIES=$(BIN) go test -count=1 -parallel 16 -timeout 60m -run '$(VARIANTS)' $(VARIANT_PACKAGES)
 	cd test && ORDERED_HELM_SOAK=10m BINARIES=$(BIN) go test -count=1 -v -timeout 10m -run TestAttacksUnderLoad ./scripts
 	cd test && ORDERED_HELM_SOAK=10m BINARIES=$(BIN) go test -count=1 -v -timeout 30m ./soak
 
@@ -267,7 +268,7 @@ bench-page: ## Regenerate docs/benchmarks.md from earlier measurements
 	cd test && BENCH_WRITE=$(CURDIR)/docs go test -count=1 -run '^$$' ./bench
 
 .PHONY: lint
-lint: lint-format lint-workflows lint-protections lint-go lint-controller lint-test lint-devcluster ## Run all linters, without changing files
+lint: lint-format lint-workflows lint-protections lint-variants lint-go lint-controller lint-test lint-devcluster ## Run all linters, without changing files
 
 .PHONY: lint-format
 lint-format: ## List Go files that gofmt would change
@@ -281,6 +282,11 @@ lint-workflows: $(TOOLS)/actionlint ## Check the GitHub workflows
 .PHONY: lint-protections
 lint-protections: ## Check that the patches that remove protections still apply
 	scripts/protections --check
+
+.PHONY: lint-variants
+lint-variants: ## Check that the tests in test/variants.txt exist
+	@awk '/^[a-z]/ { sub("/.*", "", $$2); print }' test/variants.txt | while read -r package name; do \
+		grep -q "^func $$name(" test/$$package/*_test.go || { echo "test/variants.txt: there is no $$name in test/$$package" >&2; exit 1; }; done
 
 # This queries vuln.go.dev, so it is not part of `make lint`.
 .PHONY: vuln

@@ -117,7 +117,6 @@ func spellings() map[string]charts.Chart {
 // of the tests once Ordered Helm has packaged them, apart from those in the table in
 // docs/helm-4.md. A chart with which Ordered Helm fails too is not in the table.
 func TestCharts(t *testing.T) {
-	harness.Variant(t, true)
 	documented := readTable(t, "| chart | commands | Helm 4 says |")
 	var confirmed sync.Map
 	t.Run("charts", func(t *testing.T) {

@@ -97,7 +97,6 @@ func TestUnresponsiveServer(t *testing.T) {
 		verbs := map[string][]string{"silent": {"install", "rollback"}, "away": {"upgrade", "uninstall"}}[name]
 		for _, verb := range verbs {
 			t.Run(verb+", "+name, func(t *testing.T) {
-				harness.Variant(t, verb == "rollback" || verb == "uninstall")
 				t.Parallel()
 				h := harness.New(t)
 				args := map[string][]string{

@@ -63,7 +63,6 @@ func TestFilteredTests(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []string{"", "true"} {
 		t.Run("mode "+mode, func(t *testing.T) {
-			harness.Variant(t, mode == "")
 			t.Parallel()
 			ours, theirs := harness.New(t), harness.New(t)
 			// ConfigMaps are used because stock Helm takes two seconds to delete a Job.

@@ -105,11 +105,9 @@ func TestHookScopeOperations(t *testing.T) {
 	harness.RunCases(t, map[string]func(*testing.T, *harness.Helm){
 		"declared by a field": func(t *testing.T, h *harness.Helm) { runOperations(t, h, dependencies, scopeOfChart, "") },
 		"declared by an annotation": func(t *testing.T, h *harness.Helm) {
-			harness.Variant(t, true)
 			runOperations(t, h, dependencies, scopeAnnotation, "")
 		},
 		"declared by the parent": func(t *testing.T, h *harness.Helm) {
-			harness.Variant(t, true)
 			runOperations(t, h, scopeOfDependency, "", "")
 		},
 		"declared in the format helm.sh/v3": func(t *testing.T, h *harness.Helm) {

@@ -118,7 +118,6 @@ func TestDocumentedPermissions(t *testing.T) {
 	}
 	for name, tt := range cases {
 		t.Run(name, func(t *testing.T) {
-			harness.Variant(t, slices.Contains([]string{"helm-install", "helm-install-wait", "helm-upgrade", "helm-upgrade-install", "helm-uninstall"}, name))
 			t.Parallel()
 			begin := func(t *testing.T) *harness.Helm {
 				t.Helper()

@@ -39,7 +39,6 @@ func TestStorageDrivers(t *testing.T) {
 		{"sql", storedObjects{}, ""},
 	} {
 		t.Run(d.driver, func(t *testing.T) {
-			harness.Variant(t, d.driver == "configmap")
 			t.Parallel()
 			url := ""
 			if d.driver == "sql" {
@@ -108,7 +107,6 @@ func TestOwnStorageDrivers(t *testing.T) {
 			return h, ourBinary(t, h)
 		}
 		t.Run(driver, func(t *testing.T) {
-			harness.Variant(t, driver == "chunked-secret")
 			t.Parallel()
 			t.Run("whole way", func(t *testing.T) {
 				h, ours := with(t)

@@ -85,7 +85,6 @@ func TestHelm4(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			harness.Variant(t, name == "in turn")
 			t.Parallel()
 			h := harness.New(t)
 			for _, s := range steps {

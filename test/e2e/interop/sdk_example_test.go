@@ -62,8 +62,9 @@ metadata:
 func buildExample(t *testing.T, h *harness.Helm, name string) func(args ...string) (stdout, stderr string, ok bool) {
 	t.Helper()
 	program := filepath.Join(t.TempDir(), name)
-	// With the flags of `make build`, the packages are already compiled.
-	build := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-buildvcs=false", "-o", program, "./examples/"+name)
+	// With the flags of `make build`, the packages are already compiled. Without debugging information,
+	// linking is faster.
+	build := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-buildvcs=false", "-ldflags=-s -w", "-o", program, "./examples/"+name)
 	build.Dir = binaries.Root(t)
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {

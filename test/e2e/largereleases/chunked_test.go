@@ -98,7 +98,6 @@ func TestLargeRelease(t *testing.T) {
 	t.Parallel()
 	for _, storage := range []string{driver, "HELM_DRIVER=crd"} {
 		t.Run(storage, func(t *testing.T) {
-			harness.Variant(t, storage != driver)
 			t.Parallel()
 			h := harness.New(t)
 			harness.InstallDefinitions(t, h.Cluster)
@@ -265,7 +264,6 @@ func TestPartsAreDeletedOrAltered(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			harness.Variant(t, name == "deleted")
 			t.Parallel()
 			h := harness.New(t)
 			h.Env = append(h.Env, driver)

@@ -45,7 +45,6 @@ func TestLifecycleDamagedOrderRecord(t *testing.T) {
 	} {
 		prepare := func(t *testing.T) *harness.Helm {
 			t.Helper()
-			harness.Variant(t, name != "damaged")
 			t.Parallel()
 			h := harness.New(t)
 			h.MustRun("install", "rel", charts.Write(t, charts.OddObjects("1")...), "--wait=ordered")

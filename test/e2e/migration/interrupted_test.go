@@ -66,9 +66,8 @@ func runUntilWrite(t *testing.T, h *harness.Helm, n int64, intercept func(p *har
 // Helm can change the release, unless the migration had not begun or was done, and the next migration continues.
 func TestMigrationKilledAtEachStep(t *testing.T) {
 	t.Parallel()
-	for i, d := range directions {
+	for _, d := range directions {
 		t.Run(d.from+" to "+d.to, func(t *testing.T) {
-			harness.Variant(t, i > 0)
 			t.Parallel()
 			template := charts.WriteTemplate(t, releaseChart)
 			first, stride := steps(t)
@@ -156,9 +155,8 @@ func expectOneDriver(t *testing.T, h *harness.Helm, where, chart string, drivers
 // state before, or the next one continues.
 func TestMigrationFails(t *testing.T) {
 	t.Parallel()
-	for i, d := range directions {
+	for _, d := range directions {
 		t.Run(d.from+" to "+d.to, func(t *testing.T) {
-			harness.Variant(t, i > 0)
 			t.Parallel()
 			first, stride := steps(t)
 			for n := first; ; n += stride {
@@ -202,9 +200,8 @@ func TestMigrationFails(t *testing.T) {
 // TestTwoMigrations starts two migrations of a release at once. One of them moves it.
 func TestTwoMigrations(t *testing.T) {
 	t.Parallel()
-	for i, d := range directions {
+	for _, d := range directions {
 		t.Run(d.from+" to "+d.to, func(t *testing.T) {
-			harness.Variant(t, i > 0)
 			t.Parallel()
 			h := newRelease(t, d.from)
 			before := describeCurrent(with(h, d.from))

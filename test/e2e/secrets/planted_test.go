@@ -127,7 +127,6 @@ func TestPlantedSecrets(t *testing.T) {
 	t.Parallel()
 	for name, wait := range map[string]string{"in order": "--wait=ordered", "at once": "--wait=false", "plain wait": "--wait"} {
 		t.Run(name, func(t *testing.T) {
-			harness.Variant(t, name == "plain wait")
 			t.Parallel()
 			h, p := harness.New(t), plantedSecrets{}
 			useToken(t, h, p)

@@ -83,7 +83,6 @@ func TestEditedRelease(t *testing.T) {
 		"counts and conditions":  `{"status":{"counts":{"versions":77},"conditions":[]}}`,
 	} {
 		t.Run(name, func(t *testing.T) {
-			harness.Variant(t, !slices.Contains([]string{"heritage", "older version", "unknown version", "no status"}, name))
 			t.Parallel()
 			h := withObjects(t)
 			dir := threeRevisions(t, h)
