@@ -14,6 +14,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
 	v1 "github.com/opencontainers/image-spec/specs-go/v1"
@@ -82,6 +83,14 @@ func checkImage(t *testing.T, name, program, argument, says string) {
 	}
 }
 
+// writeProgram writes a file that is then executed. Meanwhile, no process is started: it would have the
+// file open for writing until it executes its own program, and an open file cannot be executed.
+func writeProgram(path string, data []byte) error {
+	syscall.ForkLock.RLock()
+	defer syscall.ForkLock.RUnlock()
+	return os.WriteFile(path, data, 0o755)
+}
+
 func sortLines(lines string) string {
 	return strings.Join(slices.Sorted(strings.Lines(lines)), "")
 }
@@ -107,7 +116,7 @@ func unpack(t *testing.T, layer []byte, program string) string {
 		if h.Typeflag == tar.TypeReg {
 			data, err := io.ReadAll(archive)
 			check(t, err)
-			check(t, os.WriteFile(program, data, 0o755))
+			check(t, writeProgram(program, data))
 		}
 		if owned := h.Name == "home/helm/"; owned != (h.Uid == 65532) {
 			t.Errorf("the owner of %s is %d", h.Name, h.Uid)
