@@ -83,8 +83,8 @@ func checkImage(t *testing.T, name, program, argument, says string) {
 	}
 }
 
-// writeProgram writes a file that is then executed. Meanwhile, no process is started: it would have the
-// file open for writing until it executes its own program, and an open file cannot be executed.
+// writeProgram writes a program that is then executed. No process is started while the file is open: it
+// would inherit the open file, and a file that is open for writing cannot be executed.
 func writeProgram(path string, data []byte) error {
 	syscall.ForkLock.RLock()
 	defer syscall.ForkLock.RUnlock()

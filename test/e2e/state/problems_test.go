@@ -129,10 +129,10 @@ func TestDefinitionsBeingDeleted(t *testing.T) {
 	}
 	// A definition is being deleted as long as one of its objects cannot be deleted.
 	harness.NoError(t, create("held", metav1.CreateOptions{}, "test.example/hold"))
-	release := func() error {
+	removeFinalizer := func() error {
 		return harness.MergePatch(context.WithoutCancel(t.Context()), releases, "held", `{"metadata":{"finalizers":null}}`)
 	}
-	t.Cleanup(func() { _ = release() }) // if the test ends early, for the tests that follow
+	t.Cleanup(func() { _ = removeFinalizer() }) // if the test ends early, for the tests that follow
 	harness.NoError(t, definitions(h).Delete(t.Context(), releasesDefinition, metav1.DeleteOptions{}))
 	harness.Eventually(t, "objects cannot be created", func() bool {
 		return create("shop", metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}}) != nil
@@ -143,7 +143,7 @@ func TestDefinitionsBeingDeleted(t *testing.T) {
 	h.ExpectFailure(t, []string{"state", "init", "--timeout", "1s"}, "releases.helm.sh", "it is being deleted", "timed out after 1s")
 
 	p := h.Start(t, "state", "init")
-	harness.NoError(t, release())
+	harness.NoError(t, removeFinalizer())
 	p.ExpectExit(t, 0)
 	if _, err := c.Releases.Create(t.Context(), sampleRelease(h.Namespace, "shop")); err != nil {
 		t.Error(err)
